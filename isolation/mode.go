@@ -1,0 +1,80 @@
+package isolation
+
+import (
+	"fmt"
+	"time"
+)
+
+// Mode is what one mode of an experiment, or the flags of goset, ask for: a
+// named, ordered set of layers. The zero Mode asks for nothing.
+type Mode struct {
+	Name string
+	// CPUs is "" (unpinned), a CPU list, "rotate" (the next allowed CPU every
+	// run) or "quietest" (chosen by rank).
+	CPUs string
+	// N is the number of CPUs that "quietest" and "rotate" take; 0 means 1.
+	N int
+	// Include and Exclude are CPU lists that bind the choice of "quietest".
+	Include, Exclude string
+	// NUMA is "", "auto" or a node number.
+	NUMA string
+	// Sample is how long "quietest" watches the machine before it chooses.
+	Sample time.Duration
+	// Rank is what "quietest" ranks by: "", "interrupts", "busy" or "all".
+	Rank string
+	// Choose says how often "quietest" chooses anew: "run" (and ""), "block"
+	// or "experiment".
+	Choose string
+
+	Cgroup     string // "", "true", "member", "root", "isolated"
+	Shield     bool
+	Fence      bool
+	Steer      bool
+	Nice       *int
+	FIFO       int // real-time priority 1 to 99; 0: none
+	Governor   string
+	Frequency  string
+	Turbo, SMT *bool
+	ASLR       *bool
+	StableEnv  bool
+	EnvSize    int // bytes; 0: as it comes
+	THP        string
+	Memory     string // limit of the job's cgroup, as "512MiB"
+	CPUQuota   string
+	Wrap       []string
+	User       string
+
+	// Optional names layers whose refusal is a recorded warning and not the
+	// end of the run.
+	Optional []string
+}
+
+// Unsupported is the typed error for a layer that cannot be had: because this
+// machine, this kernel or this user lacks something, or because this version
+// does not have the layer.
+type Unsupported struct {
+	Mode   string // the mode that asked
+	Layer  string // the key, as "steer"
+	Reason string // what is missing
+	Hint   string // the way out
+}
+
+// Error names the layer, the mode, the cause and the way out.
+func (e *Unsupported) Error() string {
+	s := fmt.Sprintf("cannot hold layer %q of mode %q: %s", e.Layer, e.Mode, e.Reason)
+	if e.Hint != "" {
+		s += " (" + e.Hint + ")"
+	}
+	return s
+}
+
+// LayerState is what became of one layer in one run: asked, and read back.
+type LayerState struct {
+	Layer    string `json:"layer"`
+	Asked    string `json:"asked"`
+	Achieved string `json:"achieved"`
+	// Held is true when every read-back of the run found what was asked.
+	Held bool `json:"held"`
+	// Note says why a layer did not hold, or what is worth knowing about it.
+	Note string `json:"note,omitempty"`
+}

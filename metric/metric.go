@@ -1,0 +1,33 @@
+// Package metric holds the small word that kernels, the harness and the
+// report share: a measured quantity with its unit and its good direction.
+//
+// Values are kept in base units (seconds, bytes, operations per second) from
+// the moment they are read; only the report scales them for people.
+package metric
+
+// Direction says which way a metric is better.
+type Direction string
+
+// The directions. A metric of no known direction gets no verdict.
+const (
+	Lower   Direction = "lower"
+	Higher  Direction = "higher"
+	Unknown Direction = ""
+)
+
+// Metric describes one measured quantity of a workload.
+type Metric struct {
+	// Name identifies the metric within its workload: "wall", "triad",
+	// "p99 latency".
+	Name string `json:"name"`
+	// Unit is the base unit of the stored values: "s", "s/load", "B/s",
+	// "FLOP/s", "B", "" for a count.
+	Unit string `json:"unit"`
+	// Show is the unit people expect in a table ("ms/iteration", "MFLOP/s"):
+	// Unit with a prefix. Empty: the report picks a prefix.
+	Show string `json:"show,omitempty"`
+	// Better is the good direction.
+	Better Direction `json:"better,omitempty"`
+	// Shown is whether tables show the metric unless told otherwise.
+	Shown bool `json:"shown,omitempty"`
+}
