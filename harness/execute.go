@@ -6,6 +6,7 @@ import (
 
 	"goset/cpulist"
 	"goset/isolation"
+	"goset/metric"
 )
 
 // Job is one process to run: the command, what it is held to, its bounds.
@@ -76,6 +77,8 @@ type Extractor interface {
 type Extracted struct {
 	Values     map[string]float64
 	Iterations map[string][]float64
+	// Metrics describes every metric that Values has.
+	Metrics []metric.Metric
 	// Warnings are doubts that leave the values usable.
 	Warnings []string
 	// Void is why the values cannot be used: "pattern of metric \"p99\"
