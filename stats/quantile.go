@@ -132,7 +132,16 @@ func medianSorted(s []float64) float64 {
 	if len(s)%2 == 1 {
 		return s[h]
 	}
-	return s[h-1] + (s[h]-s[h-1])/2
+	return mid(s[h-1], s[h])
+}
+
+// mid is the mean of two values. The sum comes first, as in R and NumPy, so
+// that ties among |x − median| fall as they do there.
+func mid(a, b float64) float64 {
+	if m := (a + b) / 2; !math.IsInf(m, 0) {
+		return m
+	}
+	return a/2 + b/2
 }
 
 func median(xs []float64) float64 { return medianSorted(sorted(xs)) }

@@ -224,7 +224,7 @@ func medianInPlace(xs []float64) float64 {
 		return upper
 	}
 	lower := slices.Max(xs[:h])
-	return lower + (upper-lower)/2
+	return mid(lower, upper)
 }
 
 // selectInPlace returns the k-th smallest value, from 0, and leaves smaller
