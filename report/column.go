@@ -28,9 +28,10 @@ func bound(i stats.Interval, v float64) stats.Value {
 }
 
 // columns returns every column. The names are those of summary.csv, and stay.
+// The number of values is not "n", which is a key of modes and so a factor.
 func columns() []column {
 	return []column{
-		{"n", count, func(r *Row) stats.Value { return whole(r.Summary.N) }},
+		{"values", count, func(r *Row) stats.Value { return whole(r.Summary.N) }},
 		{"kept", count, func(r *Row) stats.Value { return whole(r.Counts.Kept) }},
 		{"void", count, func(r *Row) stats.Value { return whole(r.Counts.Void) }},
 		{"failed", count, func(r *Row) stats.Value { return whole(r.Counts.Failed) }},
@@ -54,6 +55,8 @@ func columns() []column {
 		{"sd_ratio", factor, func(r *Row) stats.Value { return r.SDRatio }},
 		{"iterations", count, func(r *Row) stats.Value { return whole(r.Iterations.N) }},
 		{"iterations_pooled", count, func(r *Row) stats.Value { return whole(r.Iterations.Pooled) }},
+		{"iterations_p01", quantity, func(r *Row) stats.Value { return r.Iterations.P01 }},
+		{"iterations_p1", quantity, func(r *Row) stats.Value { return r.Iterations.P1 }},
 		{"iterations_p50", quantity, func(r *Row) stats.Value { return r.Iterations.P50 }},
 		{"iterations_p99", quantity, func(r *Row) stats.Value { return r.Iterations.P99 }},
 		{"iterations_p999", quantity, func(r *Row) stats.Value { return r.Iterations.P999 }},

@@ -36,9 +36,9 @@ func markdownTable(b *bufio.Writer, t *Table, withExcluded bool) {
 	f := formatOf(t)
 	fmt.Fprintf(b, "## %s: %s\n\n", escapeMarkdown(t.Name()), escapeMarkdown(heading(t.Metric, f.unit)))
 	fmt.Fprintf(b, "%s\n\n", escapeMarkdown(countsLine(t)))
-	cols := runColumns()
+	cols := allRunColumns()
 	if hasIterations(t) {
-		cols = append(cols, iterationColumns()...)
+		cols = append(cols, iterationColumns(t.Metric.Better)...)
 	}
 	head, rule := "| |", "|:--|"
 	for _, c := range cols {

@@ -73,9 +73,10 @@ type Row struct {
 type Iterations struct {
 	N      int // finite iterations of the kept runs
 	Pooled int // of these in the quantiles; below N: thinned
-	// Type-7 quantiles. P99 needs n ≥ 100 and P999 n ≥ 1000, or they would be
-	// just the maximum.
-	P50, P99, P999 stats.Value
+	// Type-7 quantiles at 0.1%, 1%, 50%, 99% and 99.9%. The tail that hurts
+	// is the upper one of a time and the lower one of a rate. P1 and P99 need
+	// n ≥ 100, P01 and P999 n ≥ 1000, or they would be just the extremes.
+	P01, P1, P50, P99, P999 stats.Value
 }
 
 // Label names the row: "goset n=2 fence=true".
@@ -237,6 +238,11 @@ func newRow(tr *treatment, m int, own []harness.Level) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
+	if sum.N == 1 {
+		// One value scatters by nothing because there is nothing to scatter.
+		none := stats.Value{Why: "n ≥ 2 needed"}
+		sum.Spread, sum.MAD, sum.AAD = none, none, none
+	}
 	it, err := poolIterations(&c.pool)
 	if err != nil {
 		return Row{}, err
@@ -245,10 +251,10 @@ func newRow(tr *treatment, m int, own []harness.Level) (Row, error) {
 }
 
 // poolIterations takes the quantiles of a pool, but not one that at this n is
-// only the maximum under another name.
+// only an extreme under another name.
 func poolIterations(p *pool) (Iterations, error) {
 	it := Iterations{N: p.seen, Pooled: len(p.values)}
-	sorted := slices.Clone(p.values) // one sort for three quantiles
+	sorted := slices.Clone(p.values) // one sort for all quantiles
 	slices.Sort(sorted)
 	for _, q := range []struct {
 		p    float64
@@ -256,6 +262,8 @@ func poolIterations(p *pool) (Iterations, error) {
 		why  string
 		to   *stats.Value
 	}{
+		{0.001, 1000, "n ≥ 1000 needed", &it.P01},
+		{0.01, 100, "n ≥ 100 needed", &it.P1},
 		{0.5, 1, "no iterations", &it.P50},
 		{0.99, 100, "n ≥ 100 needed", &it.P99},
 		{0.999, 1000, "n ≥ 1000 needed", &it.P999},

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,30 +40,48 @@ type shown struct {
 	cell func(*Row, format) string
 }
 
-// runColumns are over per-run values.
-func runColumns() []shown {
-	return []shown{
+// runColumns are over per-run values. Where not all fit beside each other, the
+// extremes stand apart.
+func runColumns() (main, extremes []shown) {
+	main = []shown{
 		{"n", func(r *Row, _ format) string { return strconv.Itoa(r.Summary.N) }},
 		{"median", func(r *Row, f format) string { return f.quantity(r.Summary.Median) }},
 		{"95% interval", func(r *Row, f format) string { return f.interval(r.Summary.MedianCI) }},
 		{"sd", func(r *Row, f format) string { return f.deviation(r.Summary.SD) }},
 		{"CV", func(r *Row, _ format) string { return percent(r.Summary.CV) }},
-		{"min", func(r *Row, f format) string { return f.quantity(r.Summary.Min) }},
-		{"max", func(r *Row, f format) string { return f.quantity(r.Summary.Max) }},
 		{"spread", func(r *Row, _ format) string { return percent(r.Summary.Spread) }},
 		{"×median", func(r *Row, _ format) string { return times(r.MedianRatio) }},
 		{"×sd", func(r *Row, _ format) string { return times(r.SDRatio) }},
 	}
+	extremes = []shown{
+		{"min", func(r *Row, f format) string { return f.quantity(r.Summary.Min) }},
+		{"max", func(r *Row, f format) string { return f.quantity(r.Summary.Max) }},
+	}
+	return main, extremes
 }
 
-// iterationColumns are over the pooled iterations.
-func iterationColumns() []shown {
-	return []shown{
-		{"iterations", func(r *Row, _ format) string { return strconv.Itoa(r.Iterations.N) }},
+// allRunColumns has the extremes where the eye looks for them, before the
+// spread that they make.
+func allRunColumns() []shown {
+	main, extremes := runColumns()
+	at := slices.IndexFunc(main, func(c shown) bool { return c.head == "spread" })
+	return slices.Insert(main, at, extremes...)
+}
+
+// iterationColumns are over the pooled iterations: of a rate with the lower
+// tail too, which is the one that hurts.
+func iterationColumns(better metric.Direction) []shown {
+	cols := []shown{{"iterations", func(r *Row, _ format) string { return strconv.Itoa(r.Iterations.N) }}}
+	if better == metric.Higher {
+		cols = append(cols,
+			shown{"p0.1", func(r *Row, f format) string { return f.quantity(r.Iterations.P01) }},
+			shown{"p1", func(r *Row, f format) string { return f.quantity(r.Iterations.P1) }})
+	}
+	return append(cols, []shown{
 		{"p50", func(r *Row, f format) string { return f.quantity(r.Iterations.P50) }},
 		{"p99", func(r *Row, f format) string { return f.quantity(r.Iterations.P99) }},
 		{"p99.9", func(r *Row, f format) string { return f.quantity(r.Iterations.P999) }},
-	}
+	}...)
 }
 
 // Text writes tables for a terminal.
@@ -97,7 +116,7 @@ func legend(tables []Table) string {
 	}
 	for i := range tables {
 		if hasIterations(&tables[i]) {
-			s += " Over the iterations of all kept runs: quantiles p50, p99 (n ≥ 100), p99.9 (n ≥ 1000)."
+			s += " Over the iterations of all kept runs: quantiles p99 needs n ≥ 100, p99.9 n ≥ 1000."
 			break
 		}
 	}
@@ -147,10 +166,15 @@ func (p *textInk) table(t *Table, withExcluded bool) {
 	p.wrapped("", "  ", t.Name()+" · "+heading(t.Metric, f.unit), bold)
 	p.wrapped("", "  ", countsLine(t), dim)
 	marks := marksOf(t)
-	p.block(t, f, runColumns(), marks)
-	if hasIterations(t) {
-		p.block(t, f, iterationColumns(), nil)
+	main, second := allRunColumns(), []shown(nil)
+	if !p.fits(t, f, main, marks) {
+		main, second = runColumns()
 	}
+	if hasIterations(t) {
+		second = append(second, iterationColumns(t.Metric.Better)...)
+	}
+	p.block(t, f, main, marks)
+	p.block(t, f, second, nil)
 	if withExcluded {
 		for _, s := range excludedLines(t) {
 			p.wrapped("  ", "    ", s, "")
@@ -260,6 +284,23 @@ func excludedLine(r *Row, e *Excluded) string {
 // width go to further blocks, each with the labels again: nothing is cut.
 func (p *textInk) block(t *Table, f format, cols []shown, marks []string) {
 	labels, width := rowLabels(t)
+	cells := cellsOf(t, f, cols, marks)
+	for len(cells) > 0 {
+		n := p.fit(cells, width)
+		p.chunk(labels, cells[:n])
+		cells = cells[n:]
+	}
+}
+
+// fits is true when a block needs no second chunk.
+func (p *textInk) fits(t *Table, f format, cols []shown, marks []string) bool {
+	_, width := rowLabels(t)
+	cells := cellsOf(t, f, cols, marks)
+	return p.fit(cells, width) == len(cells)
+}
+
+// cellsOf renders columns, each with its heading first.
+func cellsOf(t *Table, f format, cols []shown, marks []string) [][]texttab.Cell {
 	cells := make([][]texttab.Cell, len(cols))
 	for c := range cols {
 		cells[c] = append(cells[c], texttab.Cell{Text: cols[c].head, Align: texttab.Right})
@@ -270,11 +311,7 @@ func (p *textInk) block(t *Table, f format, cols []shown, marks []string) {
 	if marks != nil && strings.Join(marks, "") != "" {
 		cells = append(cells, markColumn(marks))
 	}
-	for len(cells) > 0 {
-		n := p.fit(cells, width)
-		p.chunk(labels, cells[:n])
-		cells = cells[n:]
-	}
+	return cells
 }
 
 func markColumn(marks []string) []texttab.Cell {
@@ -337,7 +374,7 @@ func (p *textInk) chunk(labels [][]string, cells [][]texttab.Cell) {
 	for i, row := range texttab.Layout(rows) {
 		s := strings.Join(row, strings.Repeat(" ", gap))
 		if i == 0 {
-			s = p.paint(s, dim)
+			s = p.paint(strings.TrimRight(s, " "), dim)
 		}
 		p.line(s)
 	}
