@@ -52,8 +52,17 @@ type Record struct {
 	// described.
 	Metrics  []metric.Metric `json:"metrics,omitempty"`
 	Warnings []string        `json:"warnings,omitempty"`
-	// Output is the kept output of a run, relative to the result folder.
+	// Shape is the fingerprint of the output's form, given where it is not the
+	// one that the workload's record before had.
+	Shape string `json:"shape,omitempty"`
+	// Output is the kept output of a failed or void run: the files OUTPUT.out
+	// and OUTPUT.err, relative to the result folder; of an empty stream there
+	// is none.
 	Output string `json:"output,omitempty"`
+
+	// Superseded is true when a later attempt at the same run is on file, so
+	// that this one is no longer the run's outcome. Only Results.Each sets it.
+	Superseded bool `json:"-"`
 }
 
 // Choice is how the CPUs of "quietest" were picked.
