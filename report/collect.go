@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -10,11 +11,11 @@ import (
 	"goset/metric"
 )
 
-// Source yields every record in the order in which the runs ended. Each may be
-// called more than once. The record is the source's own and valid only during
-// the call.
+// Source yields every record in the order in which the runs ended, as
+// [harness.Results] does. Each may be called more than once. The record is the
+// source's own and valid only during the call.
 type Source interface {
-	Each(func(*harness.Record) error) error
+	Each(ctx context.Context, fn func(*harness.Record) error) error
 }
 
 // Bounds of what is kept of things that have no natural bound.
@@ -53,8 +54,8 @@ type Data struct {
 	treatments []*treatment // by index
 	workloads  map[string]*workload
 	byIndex    map[int]*treatment
-	factors    names // of all treatments
-	counters   names // of all records
+	factors    names // of all treatments, in the order of the plan
+	counters   names // of all records, sorted
 	pooled     int   // iterations kept, all pools
 	limit      int
 }
@@ -91,7 +92,7 @@ type cell struct {
 // Collect reads all records once. treatments are those of the plan: with them,
 // a treatment that has no record yet has a row too; nil is fine. limit is the
 // number of pooled iterations to keep; 0: MaxIterations.
-func Collect(src Source, treatments []harness.Treatment, limit int) (*Data, error) {
+func Collect(ctx context.Context, src Source, treatments []harness.Treatment, limit int) (*Data, error) {
 	if limit == 0 {
 		limit = MaxIterations
 	}
@@ -100,10 +101,16 @@ func Collect(src Source, treatments []harness.Treatment, limit int) (*Data, erro
 		t := &treatments[i]
 		d.addTreatment(&treatment{index: t.Index, workload: t.Workload, mode: t.Mode, condition: t.Condition, levels: slices.Clone(t.Levels)})
 	}
-	if err := src.Each(d.add); err != nil {
+	if err := src.Each(ctx, d.add); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(d.treatments, func(a, b *treatment) int { return cmp.Compare(a.index, b.index) })
+	for _, t := range d.treatments {
+		for _, l := range t.levels {
+			d.factors.add(l.Factor)
+		}
+	}
+	slices.Sort(d.counters.list) // they come from maps, and a header has to be stable
 	return d, nil
 }
 
@@ -112,9 +119,6 @@ func (d *Data) addTreatment(t *treatment) {
 	d.byIndex[t.index] = t
 	if d.workloads[t.workload] == nil {
 		d.workloads[t.workload] = &workload{index: map[string]int{}}
-	}
-	for _, l := range t.levels {
-		d.factors.add(l.Factor)
 	}
 }
 
@@ -156,8 +160,9 @@ func (d *Data) add(r *harness.Record) error {
 		return nil
 	}
 	t.doubt(r)
-	if r.Outcome != harness.Kept {
-		t.exclude(r)
+	outcome, reason := outcomeOf(r)
+	if outcome != harness.Kept {
+		t.exclude(r, outcome, reason)
 		return nil
 	}
 	t.keep(w, r)
@@ -219,14 +224,23 @@ func (t *treatment) doubt(r *harness.Record) {
 	}
 }
 
-func (t *treatment) exclude(r *harness.Record) {
-	if r.Outcome == harness.Void {
+// outcomeOf is the outcome that counts: of two kept attempts at one run, which
+// a folder has when it was killed and resumed at the wrong moment, the later.
+func outcomeOf(r *harness.Record) (outcome harness.Outcome, reason string) {
+	if r.Superseded && r.Outcome == harness.Kept {
+		return harness.Void, "a later attempt at the same run is on file"
+	}
+	return r.Outcome, r.Reason
+}
+
+func (t *treatment) exclude(r *harness.Record, outcome harness.Outcome, reason string) {
+	if outcome == harness.Void {
 		t.counts.Void++
 	} else {
 		t.counts.Failed++
 	}
 	if len(t.excluded) < maxExcluded {
-		t.excluded = append(t.excluded, Excluded{r.Run, r.Attempt, r.Block, r.Outcome, oneLine(r.Reason)})
+		t.excluded = append(t.excluded, Excluded{r.Run, r.Attempt, r.Block, outcome, oneLine(reason)})
 	}
 }
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"encoding/csv"
 	"io"
 	"strconv"
@@ -122,10 +123,10 @@ func iterationFixed() (before, after []string) {
 // columns that no run may have, factors and counters, stand between and after the fixed
 // ones. previous is the treatment that ran before; empty for the first run.
 // start is RFC 3339 with nanoseconds. d is of the same source.
-func RunsCSV(w io.Writer, d *Data, src Source) error {
+func RunsCSV(ctx context.Context, w io.Writer, d *Data, src Source) error {
 	p := &perRun{d: d, runs: csv.NewWriter(w)}
 	p.runHeader()
-	if err := src.Each(p.run); err != nil {
+	if err := src.Each(ctx, p.run); err != nil {
 		return err
 	}
 	p.runs.Flush()
@@ -134,10 +135,10 @@ func RunsCSV(w io.Writer, d *Data, src Source) error {
 
 // IterationsCSV writes one line per iteration of every run attempt; iterations count
 // from 1 within their run and metric. d is of the same source.
-func IterationsCSV(w io.Writer, d *Data, src Source) error {
+func IterationsCSV(ctx context.Context, w io.Writer, d *Data, src Source) error {
 	p := &perRun{d: d, iterations: csv.NewWriter(w)}
 	p.iterationHeader()
-	if err := src.Each(p.iteration); err != nil {
+	if err := src.Each(ctx, p.iteration); err != nil {
 		return err
 	}
 	p.iterations.Flush()
@@ -165,11 +166,12 @@ func (p *perRun) run(r *harness.Record) error {
 	if r.Previous >= 0 {
 		previous = strconv.Itoa(r.Previous)
 	}
+	outcome, reason := outcomeOf(r)
 	line := append(p.line[:0], strconv.Itoa(r.Run), strconv.Itoa(r.Attempt), strconv.Itoa(r.Block), strconv.Itoa(r.Position), previous, r.Workload, r.Mode, r.Condition)
 	line = appendLevels(line, p.d.factors.list, r.Levels)
 	line = append(line, strconv.FormatBool(r.Warmup))
 	at := len(line) // metric, unit, value
-	line = append(line, "", "", "", string(r.Outcome), r.Reason, strconv.Itoa(r.Exit), r.Signal, r.CPUs, r.Start.Format(time.RFC3339Nano))
+	line = append(line, "", "", "", string(outcome), reason, strconv.Itoa(r.Exit), r.Signal, r.CPUs, r.Start.Format(time.RFC3339Nano))
 	for _, c := range p.d.counters.list {
 		field := ""
 		if v, ok := r.Counters[c]; ok {

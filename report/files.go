@@ -3,6 +3,7 @@ package report
 import (
 	"bufio"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,16 +16,16 @@ import (
 // select) and bench.txt. Each is written beside its place and renamed, so that a
 // reader sees the old file or the new one, whole. A file that cannot be
 // written keeps none of the others from being written; the error names all of them.
-func WriteAll(dir string, src Source, opts Options) error {
-	d, err := Collect(src, opts.Treatments, opts.MaxIterations)
+func WriteAll(ctx context.Context, dir string, src Source, opts Options) error {
+	d, err := Collect(ctx, src, opts.Treatments, opts.MaxIterations)
 	if err != nil {
 		return err
 	}
-	return WriteData(dir, d, src, opts)
+	return WriteData(ctx, dir, d, src, opts)
 }
 
 // WriteData is WriteAll for a caller that has collected the records already.
-func WriteData(dir string, d *Data, src Source, opts Options) error {
+func WriteData(ctx context.Context, dir string, d *Data, src Source, opts Options) error {
 	shown, err := d.Tables(opts)
 	if err != nil {
 		return err
@@ -39,19 +40,19 @@ func WriteData(dir string, d *Data, src Source, opts Options) error {
 		writeFile(dir, "summary.csv", func(w io.Writer) error { return SummaryCSV(w, all) }),
 		writeFile(dir, "summary.md", func(w io.Writer) error { return Markdown(w, shown, opts) }),
 		writeFile(dir, "bench.txt", func(w io.Writer) error { return Bench(w, d, opts) }),
-		writeFile(dir, "runs.csv", func(w io.Writer) error { return RunsCSV(w, d, src) }),
-		writeFile(dir, "iterations.csv.gz", func(w io.Writer) error { return compressed(w, d, src) }),
+		writeFile(dir, "runs.csv", func(w io.Writer) error { return RunsCSV(ctx, w, d, src) }),
+		writeFile(dir, "iterations.csv.gz", func(w io.Writer) error { return compressed(ctx, w, d, src) }),
 	)
 }
 
 // compressed writes the iterations with gzip's fastest level: the digits of
 // noise do not compress better for more work.
-func compressed(w io.Writer, d *Data, src Source) error {
+func compressed(ctx context.Context, w io.Writer, d *Data, src Source) error {
 	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
 	if err != nil {
 		return err
 	}
-	if err := IterationsCSV(z, d, src); err != nil {
+	if err := IterationsCSV(ctx, z, d, src); err != nil {
 		return err
 	}
 	return z.Close()

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"flag"
 	"os"
 	"path/filepath"
@@ -18,7 +19,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // records is a Source in memory.
 type records []harness.Record
 
-func (rs records) Each(f func(*harness.Record) error) error {
+func (rs records) Each(_ context.Context, f func(*harness.Record) error) error {
 	for i := range rs {
 		r := rs[i] // a copy: what a Source yields is valid only during the call
 		if err := f(&r); err != nil {

@@ -8,7 +8,7 @@ import (
 func TestGolden(t *testing.T) {
 	b := smallSet()
 	opts := smallOptions(b)
-	tables, err := Build(b.rs, opts)
+	tables, err := Build(t.Context(), b.rs, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"context"
 	"regexp"
 	"slices"
 	"strings"
@@ -105,12 +106,17 @@ func fullLabel(workload, mode, condition string, levels []harness.Level) string 
 }
 
 // Build collects the records of src and makes its tables.
-func Build(src Source, opts Options) ([]Table, error) {
-	d, err := Collect(src, opts.Treatments, opts.MaxIterations)
+func Build(ctx context.Context, src Source, opts Options) ([]Table, error) {
+	d, err := Collect(ctx, src, opts.Treatments, opts.MaxIterations)
 	if err != nil {
 		return nil, err
 	}
 	return d.Tables(opts)
+}
+
+// OptionsOf gives the options that a result folder itself determines.
+func OptionsOf(m *harness.Manifest) Options {
+	return Options{Experiment: m.Name, Title: m.Title, Baseline: m.Baseline, Treatments: m.Treatments}
 }
 
 // ModeFactors returns the factors of an experiment that belong to its modes.
