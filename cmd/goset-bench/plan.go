@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -101,16 +102,18 @@ func printTimes(out *bufio.Writer, e *harness.Experiment, p *harness.Plan) {
 	for i := range p.Treatments {
 		t := &p.Treatments[i]
 		took := "unknown time"
-		if d, ok := est.Run(i); ok {
+		if d := est.Runs[i]; d >= 0 {
 			took = "about " + d.Round(10*time.Millisecond).String()
 		}
 		fmt.Fprintf(out, "  %-40s %s a run\n", t.Label(), took)
 	}
-	if est.Known {
-		fmt.Fprintf(out, "time: about %s, of it %s idle\n", round(est.Total), round(est.Idle))
+	idle := round(time.Duration(len(p.Runs)) * e.Plan.Idle)
+	if est.Known() {
+		fmt.Fprintf(out, "time: about %s, of it %s idle\n", round(est.Total), idle)
 		return
 	}
-	fmt.Fprintf(out, "time: at least %s, of it %s idle; state expect = \"3s\" in a workload to have it counted\n", round(est.Total), round(est.Idle))
+	fmt.Fprintf(out, "time: at least %s, of it %s idle, and the runs of %s on top: expect = \"3s\" in a workload has them counted\n",
+		round(est.Total), idle, strings.Join(est.Unknown, ", "))
 }
 
 func printFindings(out *bufio.Writer, findings isolation.Findings) {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"goset/harness"
@@ -32,9 +34,9 @@ iterations.csv.gz, summary.csv, summary.md and bench.txt.`,
 				return &exitError{exitUsage, err}
 			}
 			if write {
-				return a.write(results, args[0], &f, style)
+				return a.write(cmd.Context(), results, args[0], &f, style)
 			}
-			return a.reprint(results, &f, format, style)
+			return a.reprint(cmd.Context(), results, &f, format, style)
 		},
 	}
 	f.add(cmd.Flags())
@@ -44,12 +46,12 @@ iterations.csv.gz, summary.csv, summary.md and bench.txt.`,
 	return cmd
 }
 
-func (a *app) reprint(results *harness.Results, f *tableFlags, format string, style tableStyle) error {
+func (a *app) reprint(ctx context.Context, results *harness.Results, f *tableFlags, format string, style tableStyle) error {
 	opt, err := f.options(results.Manifest)
 	if err != nil {
 		return err
 	}
-	data, err := report.Collect(results, opt.Treatments, 0)
+	data, err := report.Collect(ctx, results, opt.Treatments, 0)
 	if err != nil {
 		return failed(err)
 	}

@@ -4,12 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -17,8 +15,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"goset/harness"
-	"goset/host"
-	"goset/isolation"
 )
 
 // defaultResults is the folder below which result folders are made.
@@ -163,7 +159,7 @@ func makePlan(e *harness.Experiment) (*harness.Plan, error) {
 	if _, err := rand.Read(drawn[:]); err != nil {
 		return nil, failed(fmt.Errorf("cannot draw a seed: %v", err))
 	}
-	p, err := e.Plan(e.Plan.SeedOr(uint64(binary.LittleEndian.Uint32(drawn[:]))))
+	p, err := e.Expand(e.Plan.SeedOr(uint64(binary.LittleEndian.Uint32(drawn[:]))))
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
@@ -196,7 +192,23 @@ func provenance(src source, opt harness.LoadOptions) harness.Provenance {
 		p.Settings[s.Key] = s.Origin
 	}
 	for _, s := range opt.Defaults {
+		p.Overrides = append(p.Overrides, s.Key+"?="+s.Value)
 		p.Settings[s.Key] = s.Origin
 	}
 	return p
+}
+
+// recordedOptions reads back what provenance wrote: "key=value" for what won
+// over the file and "key?=value" for what applied where the file was silent.
+func recordedOptions(overrides []string) harness.LoadOptions {
+	var opt harness.LoadOptions
+	for _, o := range overrides {
+		key, value, _ := strings.Cut(o, "=")
+		if silent, ok := strings.CutSuffix(key, "?"); ok {
+			opt.Defaults = append(opt.Defaults, harness.Setting{Key: silent, Value: value})
+			continue
+		}
+		opt.Overrides = append(opt.Overrides, harness.Setting{Key: key, Value: value})
+	}
+	return opt
 }

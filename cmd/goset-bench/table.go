@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -52,10 +53,8 @@ func (a *app) style(prefs *preferences) (tableStyle, error) {
 
 // options turns a manifest and flags into the report's options.
 func (f *tableFlags) options(m *harness.Manifest) (report.Options, error) {
-	opt := report.Options{
-		Experiment: m.Name, Title: m.Title, Baseline: m.Baseline,
-		Treatments: m.Treatments, All: f.all, TopK: f.topk,
-	}
+	opt := report.OptionsOf(m)
+	opt.All, opt.TopK = f.all, f.topk
 	if f.topk < 0 {
 		return opt, usagef("cannot use -topk %d: want 1 or more", f.topk)
 	}
@@ -71,16 +70,16 @@ func (f *tableFlags) options(m *harness.Manifest) (report.Options, error) {
 
 // write puts the derived files into a result folder and the tables on stdout.
 // Both come from one reading of the records.
-func (a *app) write(results *harness.Results, dir string, flags *tableFlags, style tableStyle) error {
+func (a *app) write(ctx context.Context, results *harness.Results, dir string, flags *tableFlags, style tableStyle) error {
 	opt, err := flags.options(results.Manifest)
 	if err != nil {
 		return err
 	}
-	data, err := report.Collect(results, opt.Treatments, 0)
+	data, err := report.Collect(ctx, results, opt.Treatments, 0)
 	if err != nil {
 		return failed(err)
 	}
-	if err := report.WriteData(dir, data, results, opt); err != nil {
+	if err := report.WriteData(ctx, dir, data, results, opt); err != nil {
 		return failed(err)
 	}
 	if err := a.print(data, opt, "text", style); err != nil {

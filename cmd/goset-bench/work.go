@@ -137,19 +137,19 @@ func (w *work) execute(parent context.Context, flags *tableFlags, session func(c
 	}
 	// A second Ctrl-C ends the writing of tables as it would end any program.
 	stop()
-	if err := w.finish(sum, flags); err != nil {
+	if err := w.finish(parent, sum, flags); err != nil {
 		return err
 	}
 	return verdict(sum, interrupted)
 }
 
 // finish writes the derived files and prints the tables.
-func (w *work) finish(sum harness.Summary, flags *tableFlags) error {
+func (w *work) finish(ctx context.Context, sum harness.Summary, flags *tableFlags) error {
 	results, err := harness.OpenResults(sum.Dir)
 	if err != nil {
 		return failed(err)
 	}
-	return w.write(results, sum.Dir, flags, w.table)
+	return w.write(ctx, results, sum.Dir, flags, w.table)
 }
 
 // verdict turns a summary into the exit code.

@@ -54,7 +54,7 @@ func (a *app) kernelCommand(k harness.Kernel) *cobra.Command {
 			for _, p := range k.Params {
 				params[p.Name] = cmd.Flags().Lookup(p.Name).Value.String()
 			}
-			return kernelFault(all.Run(k.Name, params, a.stdout, a.stderr))
+			return kernelFault(all.Run(k.Name, params, a.stdout))
 		},
 	}
 	for _, p := range k.Params {
