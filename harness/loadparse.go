@@ -37,20 +37,22 @@ func parse(src *source) (*node, *Fault) {
 		err = attach(root, decoded)
 	}
 	if err != nil {
-		return nil, src.fault(errorOffset(err), Fault{
-			Rule: "cannot tell the places of the keys from here on",
-			Hint: "a table that is spread over several places may be written in one",
-		})
+		return nil, placeFault(src, err)
 	}
 	return root, nil
 }
 
-func errorOffset(err error) int {
+// placeFault is for a text that the library accepts and the scanner does not.
+func placeFault(src *source, err error) *Fault {
 	var se scanError
-	if errors.As(err, &se) {
-		return se.at
+	if !errors.As(err, &se) {
+		return src.fault(0, Fault{Rule: err.Error()})
 	}
-	return 0
+	if se.twice {
+		return src.fault(se.at, Fault{Rule: "this key was defined before as something else"})
+	}
+	return src.fault(se.at, Fault{Rule: "cannot tell the places of the keys from here on",
+		Hint: "a table that is spread over several places may be written in one"})
 }
 
 // decodeTOML is the library's decoder with its panics made errors: it ends a

@@ -87,9 +87,19 @@ type scanner struct {
 }
 
 // scanError is a place where scanner and library disagree.
-type scanError struct{ at int }
+type scanError struct {
+	at int
+	// twice: a key is there already. The library drops the second value of
+	// "a.b = 1, a = 2" without a word.
+	twice bool
+}
 
-func (e scanError) Error() string { return fmt.Sprintf("cannot follow the text at byte %d", e.at) }
+func (e scanError) Error() string {
+	if e.twice {
+		return fmt.Sprintf("the key at byte %d was defined before as something else", e.at)
+	}
+	return fmt.Sprintf("cannot follow the text at byte %d", e.at)
+}
 
 // scan returns the tree of the text.
 func (s *scanner) scan() (*node, error) {
@@ -127,7 +137,7 @@ func (s *scanner) header(root *node) (*node, []string, error) {
 	}
 	for range 1 + btoi(isArray) {
 		if !s.accept(']') {
-			return nil, nil, scanError{s.pos}
+			return nil, nil, scanError{at: s.pos}
 		}
 	}
 	parent := root
@@ -138,7 +148,7 @@ func (s *scanner) header(root *node) (*node, []string, error) {
 			next.name = spans[i]
 		}
 		if parent = lastElement(next); parent == nil {
-			return nil, nil, scanError{spans[i].at}
+			return nil, nil, scanError{spans[i].at, true}
 		}
 	}
 	table, err := defineTable(parent, parts[len(parts)-1], isArray, spans[len(spans)-1])
@@ -163,13 +173,13 @@ func defineTable(parent *node, key string, isArray bool, name span) (*node, erro
 	}
 	if !isArray {
 		if n.kind != tableNode {
-			return nil, scanError{name.at}
+			return nil, scanError{name.at, true}
 		}
 		n.def, n.name = byHeader, name
 		return n, nil
 	}
 	if n.kind != arrayNode {
-		return nil, scanError{name.at}
+		return nil, scanError{name.at, true}
 	}
 	e := &node{path: fmt.Sprintf("%s[%d]", n.path, len(n.items)), kind: tableNode, def: byHeader, name: name}
 	n.items = append(n.items, e)
@@ -198,7 +208,7 @@ func (s *scanner) statement(body *node, base []string) error {
 		return err
 	}
 	if !s.accept('=') {
-		return scanError{s.pos}
+		return scanError{at: s.pos}
 	}
 	parent := body
 	for i, part := range parts[:len(parts)-1] {
@@ -209,12 +219,12 @@ func (s *scanner) statement(body *node, base []string) error {
 			next.val = spans[i]
 		}
 		if parent = lastElement(next); parent == nil {
-			return scanError{spans[i].at}
+			return scanError{spans[i].at, true}
 		}
 	}
 	key := parts[len(parts)-1]
 	if parent.kid(key) != nil {
-		return scanError{spans[len(spans)-1].at}
+		return scanError{spans[len(spans)-1].at, true}
 	}
 	n := parent.add(key, scalarNode, byHeader)
 	n.name = spans[len(spans)-1]
@@ -246,7 +256,7 @@ func (s *scanner) keyParts() (parts []string, spans []span, err error) {
 func (s *scanner) keyPart() (string, error) {
 	at := s.pos
 	if at >= len(s.text) {
-		return "", scanError{at}
+		return "", scanError{at: at}
 	}
 	if c := s.text[at]; c == '"' || c == '\'' {
 		if err := s.quoted(c, false); err != nil {
@@ -258,7 +268,7 @@ func (s *scanner) keyPart() (string, error) {
 		s.pos++
 	}
 	if s.pos == at {
-		return "", scanError{at}
+		return "", scanError{at: at}
 	}
 	return string(s.text[at:s.pos]), nil
 }
@@ -268,7 +278,7 @@ func (s *scanner) keyPart() (string, error) {
 func unquoteKey(quoted string, at int) (string, error) {
 	var v struct{ K string }
 	if _, err := toml.Decode("K = "+quoted, &v); err != nil {
-		return "", scanError{at}
+		return "", scanError{at: at}
 	}
 	return v.K, nil
 }
@@ -278,7 +288,7 @@ func (s *scanner) valueOf(n *node, path []string) error {
 	s.skipSpace()
 	n.val.at = s.pos
 	if s.pos >= len(s.text) {
-		return scanError{s.pos}
+		return scanError{at: s.pos}
 	}
 	var err error
 	switch c := s.text[s.pos]; c {
@@ -311,7 +321,7 @@ func (s *scanner) array(n *node, path []string) error {
 		n.items = append(n.items, e)
 		s.skipBlank()
 		if !s.accept(',') && (s.pos >= len(s.text) || s.text[s.pos] != ']') {
-			return scanError{s.pos}
+			return scanError{at: s.pos}
 		}
 	}
 }
@@ -329,7 +339,7 @@ func (s *scanner) inlineTable(n *node, path []string) error {
 		}
 		s.skipBlank()
 		if !s.accept(',') && (s.pos >= len(s.text) || s.text[s.pos] != '}') {
-			return scanError{s.pos}
+			return scanError{at: s.pos}
 		}
 	}
 }
@@ -361,7 +371,7 @@ func (s *scanner) quoted(q byte, multi bool) error {
 		}
 	}
 	s.pos = len(s.text)
-	return scanError{at}
+	return scanError{at: at}
 }
 
 // word reads a number, a boolean or a date, which may have one space in it.
@@ -374,7 +384,7 @@ func (s *scanner) word() error {
 		s.pos--
 	}
 	if s.pos == at {
-		return scanError{at}
+		return scanError{at: at}
 	}
 	return nil
 }
@@ -435,12 +445,12 @@ func attach(n *node, decoded any) error {
 	switch v := decoded.(type) {
 	case map[string]any:
 		if n.kind != tableNode || len(v) != len(n.kids) {
-			return scanError{n.val.at}
+			return scanError{at: n.val.at}
 		}
 		for _, k := range n.kids {
 			d, ok := v[k.key]
 			if !ok {
-				return scanError{k.name.at}
+				return scanError{at: k.name.at}
 			}
 			if err := attach(k, d); err != nil {
 				return err
@@ -452,7 +462,7 @@ func attach(n *node, decoded any) error {
 		return attachItems(n, len(v), func(i int) any { return v[i] })
 	default:
 		if n.kind != scalarNode {
-			return scanError{n.val.at}
+			return scanError{at: n.val.at}
 		}
 		n.value = decoded
 	}
@@ -461,7 +471,7 @@ func attach(n *node, decoded any) error {
 
 func attachItems(n *node, count int, item func(int) any) error {
 	if n.kind != arrayNode || count != len(n.items) {
-		return scanError{n.val.at}
+		return scanError{at: n.val.at}
 	}
 	for i, e := range n.items {
 		if err := attach(e, item(i)); err != nil {
