@@ -73,6 +73,7 @@ func TestParseNumberRefuses(t *testing.T) {
 		{"12ms!", "follows it"},
 		{"12 of 13", "follows it"},
 		{"12ms3", "follows it"},
+		{"64-bit", "follows it"},
 		{"NaN", "printed NaN"},
 		{"-nan", "printed NaN"},
 		{"-nan(ind)", "printed NaN"},
