@@ -192,7 +192,7 @@ func notFinite(s string) string {
 // unitLike is true of text that can be a unit: letters and the signs of units,
 // no digits and no blanks.
 func unitLike(s string) bool {
-	if len(s) > maxUnit {
+	if len(s) > maxUnit || s != "" && strings.IndexByte("*-_", s[0]) >= 0 {
 		return false
 	}
 	for _, r := range s {

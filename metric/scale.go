@@ -16,8 +16,8 @@ import (
 // printed as they are. CSV and JSON never scale.
 func Scale(values []float64, unit, show string) (factor float64, label string) {
 	if show != "" {
-		if base, up, down, _ := parse(show); base == unit {
-			return down / up, show
+		if base, r, _ := parse(show); base == unit {
+			return r.inverse().factor(), show
 		}
 	}
 	largest := 0.0

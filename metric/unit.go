@@ -1,15 +1,37 @@
 package metric
 
-import "strings"
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"strings"
+)
 
 // Convert brings a value of the given unit to base units: 12.5 of "ms" is
 // 0.0125 of "s", 3 of "GB/s" is 3e9 of "B/s", 7 of "ns/op" is 7e-9 of "s/op".
-// It divides by exact powers where Base's factor would be inexact, so that
-// 7.621 ns become 7.621e-09 s to the last digit. The result may overflow:
-// the caller checks.
+// It moves the decimal point instead of multiplying, so that 7.621 ns are
+// 7.621e-09 s to the last digit. The result may overflow to an infinity or
+// underflow to 0: the caller checks.
 func Convert(value float64, unit string) (v float64, base string, ok bool) {
-	base, up, down, ok := parse(unit)
-	return value * up / down, base, ok
+	base, r, ok := parse(unit)
+	return shift(value*r.up/r.down, r.exp), base, ok
+}
+
+// shift multiplies v by ten to the power exp in its shortest decimal form.
+func shift(v float64, exp int) float64 {
+	if exp == 0 || v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+		return v
+	}
+	var buf [32]byte
+	text := strconv.AppendFloat(buf[:0], v, 'e', -1, 64)
+	at := bytes.IndexByte(text, 'e')
+	old, err := strconv.Atoi(string(text[at+1:]))
+	if err != nil {
+		return v * math.Pow10(exp) // cannot happen: the text is strconv's own
+	}
+	text = strconv.AppendInt(text[:at+1], int64(old+exp), 10)
+	shifted, _ := strconv.ParseFloat(string(text), 64) // out of range gives what is documented
+	return shifted
 }
 
 // Base gives the base unit of a unit and the factor that a value of unit is
@@ -23,17 +45,35 @@ func Convert(value float64, unit string) (v float64, base string, ok bool) {
 // compound name, as in "p99-µs". A bare "k" is 1000; "K", "M" and "G" alone
 // are left as they are, since some programs mean powers of 1024.
 func Base(unit string) (base string, factor float64, ok bool) {
-	base, up, down, ok := parse(unit)
-	return base, up / down, ok
+	base, r, ok := parse(unit)
+	return base, r.factor(), ok
 }
 
-// parse splits a unit at "/" and "*" and reduces each part. A value times up,
-// divided by down, is in base units.
-func parse(unit string) (base string, up, down float64, ok bool) {
-	up, down = 1, 1
-	if unit == "" {
-		return "", 1, 1, true
+// ratio is a conversion factor, up / down * 10^exp, with the power of ten kept
+// apart because it can be applied exactly.
+type ratio struct {
+	up, down float64
+	exp      int
+}
+
+func (r ratio) factor() float64 {
+	if r.exp < 0 { // 1e-9 is not exact, but the quotient by 1e9 is rounded once
+		return r.up / r.down / math.Pow10(-r.exp)
 	}
+	return r.up / r.down * math.Pow10(r.exp)
+}
+
+func (r ratio) inverse() ratio { return ratio{r.down, r.up, -r.exp} }
+
+func (r ratio) times(o ratio) ratio { return ratio{r.up * o.up, r.down * o.down, r.exp + o.exp} }
+
+// parse splits a unit at "/" and "*" and reduces each part.
+func parse(unit string) (base string, r ratio, ok bool) {
+	one := ratio{1, 1, 0}
+	if unit == "" || len(unit) > maxUnit {
+		return unit, one, unit == ""
+	}
+	r = one
 	var b strings.Builder
 	inverse, rest := false, unit
 	for {
@@ -43,13 +83,11 @@ func parse(unit string) (base string, up, down float64, ok bool) {
 			part = rest[:end]
 		}
 		w, known := reducePart(part, len(part) < len(unit))
-		if known {
-			ok = true
-			if inverse {
-				w.up, w.down = w.down, w.up
-			}
-			up, down = up*w.up, down*w.down
+		ok = ok || known
+		if inverse {
+			w.ratio = w.inverse()
 		}
+		r = r.times(w.ratio)
 		b.WriteString(w.base)
 		if end < 0 {
 			break
@@ -58,11 +96,14 @@ func parse(unit string) (base string, up, down float64, ok bool) {
 		inverse = rest[end] == '/'
 		rest = rest[end+1:]
 	}
-	if !ok {
-		return unit, 1, 1, false
+	if f := r.factor(); !ok || f == 0 || math.IsInf(f, 0) { // EB*EB*EB*...
+		return unit, one, false
 	}
-	return withOne(b.String()), up, down, true
+	return withOne(b.String()), r, true
 }
+
+// maxUnit bounds what is taken for a unit, in bytes.
+const maxUnit = 64
 
 // withOne keeps "k/s" from becoming "/s".
 func withOne(base string) string {
@@ -79,7 +120,7 @@ func reducePart(part string, compound bool) (word, bool) {
 	cut := strings.LastIndexByte(part, '-') + 1
 	w, ok := reduce(part[cut:], compound)
 	if !ok || cut > 0 && (w.base == "" || part[cut:] == "min") {
-		return word{base: part, up: 1, down: 1}, false
+		return asIs(part), false
 	}
 	w.base = part[:cut] + w.base
 	return w, true
@@ -87,22 +128,28 @@ func reducePart(part string, compound bool) (word, bool) {
 
 // word is a unit's word in base units.
 type word struct {
-	base     string
-	up, down float64
+	base string
+	ratio
 }
+
+// asIs is a word of no known meaning.
+func asIs(w string) word { return word{w, ratio{1, 1, 0}} }
+
+// power is a word that differs from its base by a power of ten.
+func power(base string, exp int) word { return word{base, ratio{1, 1, exp}} }
 
 // times are the spellings of time units; the SI prefixes of "s" alone that
 // benchmarks print, since "ks" and "Ms" are more likely something else.
 var times = map[string]word{
-	"s": {"s", 1, 1}, "sec": {"s", 1, 1}, "secs": {"s", 1, 1}, "second": {"s", 1, 1}, "seconds": {"s", 1, 1},
-	"ms": {"s", 1, 1e3}, "msec": {"s", 1, 1e3}, "msecs": {"s", 1, 1e3}, "millisecond": {"s", 1, 1e3}, "milliseconds": {"s", 1, 1e3},
-	"us": {"s", 1, 1e6}, "\u00b5s": {"s", 1, 1e6}, "\u03bcs": {"s", 1, 1e6},
-	"usec": {"s", 1, 1e6}, "usecs": {"s", 1, 1e6}, "microsecond": {"s", 1, 1e6}, "microseconds": {"s", 1, 1e6},
-	"ns": {"s", 1, 1e9}, "nsec": {"s", 1, 1e9}, "nsecs": {"s", 1, 1e9}, "nanosecond": {"s", 1, 1e9}, "nanoseconds": {"s", 1, 1e9},
-	"ps": {"s", 1, 1e12}, "fs": {"s", 1, 1e15},
-	"min": {"s", 60, 1}, "mins": {"s", 60, 1}, "minute": {"s", 60, 1}, "minutes": {"s", 60, 1},
-	"h": {"s", 3600, 1}, "hr": {"s", 3600, 1}, "hrs": {"s", 3600, 1}, "hour": {"s", 3600, 1}, "hours": {"s", 3600, 1},
-	"day": {"s", 86400, 1}, "days": {"s", 86400, 1},
+	"s": power("s", 0), "sec": power("s", 0), "secs": power("s", 0), "second": power("s", 0), "seconds": power("s", 0),
+	"ms": power("s", -3), "msec": power("s", -3), "msecs": power("s", -3), "millisecond": power("s", -3), "milliseconds": power("s", -3),
+	"us": power("s", -6), "\u00b5s": power("s", -6), "\u03bcs": power("s", -6),
+	"usec": power("s", -6), "usecs": power("s", -6), "microsecond": power("s", -6), "microseconds": power("s", -6),
+	"ns": power("s", -9), "nsec": power("s", -9), "nsecs": power("s", -9), "nanosecond": power("s", -9), "nanoseconds": power("s", -9),
+	"ps": power("s", -12), "fs": power("s", -15),
+	"min": {"s", ratio{60, 1, 0}}, "mins": {"s", ratio{60, 1, 0}}, "minute": {"s", ratio{60, 1, 0}}, "minutes": {"s", ratio{60, 1, 0}},
+	"h": {"s", ratio{3600, 1, 0}}, "hr": {"s", ratio{3600, 1, 0}}, "hrs": {"s", ratio{3600, 1, 0}}, "hour": {"s", ratio{3600, 1, 0}}, "hours": {"s", ratio{3600, 1, 0}},
+	"day": {"s", ratio{86400, 1, 0}}, "days": {"s", ratio{86400, 1, 0}},
 }
 
 // stem is a word that prefixes are put before.
@@ -124,12 +171,12 @@ var stems = map[string]stem{
 }
 
 // decimals are the prefixes above one; "K" is what programs print for "k".
-var decimals = map[string]float64{"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
+var decimals = map[string]int{"k": 3, "K": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 
 var binaries = map[string]float64{"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "Pi": 1 << 50, "Ei": 1 << 60}
 
-// smalls hold what to divide by.
-var smalls = map[string]float64{"m": 1e3, "u": 1e6, "\u00b5": 1e6, "\u03bc": 1e6, "n": 1e9, "p": 1e12}
+// smalls are the prefixes below one.
+var smalls = map[string]int{"m": -3, "u": -6, "\u00b5": -6, "\u03bc": -6, "n": -9, "p": -12}
 
 // reduce looks a word up, whole and then without a prefix. compound says that
 // the word stands beside a "/" or "*".
@@ -138,10 +185,10 @@ func reduce(w string, compound bool) (word, bool) {
 		return t, true
 	}
 	if w == "k" {
-		return word{"", 1e3, 1}, true
+		return power("", 3), true
 	}
 	if s, ok := stemOf(w, compound); ok {
-		return word{s.base, 1, 1}, true
+		return power(s.base, 0), true
 	}
 	for n := 1; n <= 2 && n < len(w); n++ {
 		s, ok := stemOf(w[n:], compound)
@@ -150,16 +197,16 @@ func reduce(w string, compound bool) (word, bool) {
 		}
 		prefix := w[:n]
 		if f := decimals[prefix]; f != 0 {
-			return word{s.base, f, 1}, true
+			return power(s.base, f), true
 		}
 		if f := binaries[prefix]; f != 0 && s.binary {
-			return word{s.base, f, 1}, true
+			return word{s.base, ratio{f, 1, 0}}, true
 		}
 		if f := smalls[prefix]; f != 0 && s.small {
-			return word{s.base, 1, f}, true
+			return power(s.base, f), true
 		}
 	}
-	return word{base: w, up: 1, down: 1}, false
+	return asIs(w), false
 }
 
 // stemOf finds a stem. The plural "FLOPS" alone is a rate, in any case; in
