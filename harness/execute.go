@@ -38,19 +38,28 @@ func (s Stream) Cut() bool { return s.Total > int64(len(s.Head)) }
 type Result struct {
 	Start           time.Time // wall clock at the child's exec
 	Wall, User, Sys time.Duration
-	MaxRSS          int64 // bytes
-	Voluntary       int64 // context switches
-	Involuntary     int64
-	MinorFaults     int64
-	MajorFaults     int64
-	Exit            int    // exit status; 128+n for signal n
-	Signal          string // "SIGSEGV"; "" when it exited
-	TimedOut        bool
-	Interrupted     bool // the context ended first: the run does not count
-	Leftover        int  // processes of its tree that outlived it and were ended
-	Stdout, Stderr  Stream
-	Layers          []isolation.LayerState
-	Counters        map[string]float64
+	// Launch is how long the fork and the exec took: Start and Wall are as
+	// late as the harness was in noticing the exec, and at most this late.
+	Launch time.Duration
+	MaxRSS int64 // bytes
+	// RSSFloor is what MaxRSS starts at, in bytes: the kernel counts the peak
+	// of the harness as the child's own. MaxRSS at the floor is a bound on the
+	// child's peak and not a measurement of it.
+	RSSFloor    int64
+	Voluntary   int64 // context switches
+	Involuntary int64
+	MinorFaults int64
+	MajorFaults int64
+	Exit        int    // exit status; 128+n for signal n
+	Signal      string // "SIGSEGV"; "" when it exited
+	TimedOut    bool
+	Interrupted bool // the context ended first: the run does not count
+	Leftover    int  // processes of its tree that outlived it and were ended
+	// Unkilled are the processes of its tree that SIGKILL did not end.
+	Unkilled       []int
+	Stdout, Stderr Stream
+	Layers         []isolation.LayerState
+	Counters       map[string]float64
 }
 
 // Executor runs one process and waits for its whole tree. The error is for

@@ -57,6 +57,11 @@ type Unsupported struct {
 	Layer  string // the key, as "steer"
 	Reason string // what is missing
 	Hint   string // the way out
+	// Optional is true when the mode lets go of the layer: a warning to record
+	// and print, not the end of the run.
+	Optional bool
+
+	asked string // what the mode asked of the layer
 }
 
 // Error names the layer, the mode, the cause and the way out.
@@ -75,6 +80,9 @@ type LayerState struct {
 	Achieved string `json:"achieved"`
 	// Held is true when every read-back of the run found what was asked.
 	Held bool `json:"held"`
+	// Optional is true for a layer that the mode lets go of: when it does not
+	// hold, the run still counts.
+	Optional bool `json:"optional,omitempty"`
 	// Note says why a layer did not hold, or what is worth knowing about it.
 	Note string `json:"note,omitempty"`
 }

@@ -1,0 +1,432 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"goset/isolation"
+)
+
+// What package syscall lacks.
+const (
+	prSetChildSubreaper = 36
+	prGetChildSubreaper = 37
+	fSetPipeSize        = 1031
+	pollIn              = 1
+)
+
+// pipeSize is how much a child can write before it waits for the harness. It
+// is the most that an unprivileged process gets by default.
+const pipeSize = 1 << 20
+
+// When a pinned child's affinity is read back after its start: first after
+// firstLook, then at doubling intervals up to lastLook.
+const (
+	firstLook = 50 * time.Millisecond
+	lastLook  = time.Second
+)
+
+// system is what a Runner needs of Linux.
+type system struct {
+	null      int    // /dev/null, for stdin
+	wake      [2]int // a pipe, written to when the context ends
+	subreaper int32  // as it was
+	noPidfd   bool   // for tests: do as on kernels before 5.2
+	buf       []byte
+	self      int
+	stuck     []int // children that SIGKILL did not end, not yet waited for
+}
+
+// open makes this process the one that orphans of its children are handed to.
+func (s *system) open() error {
+	s.self = os.Getpid()
+	s.buf = make([]byte, pipeSize)
+	null, err := syscall.Open("/dev/null", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("cannot open /dev/null: %w", err)
+	}
+	s.null = null
+	if err := syscall.Pipe2(s.wake[:], syscall.O_CLOEXEC|syscall.O_NONBLOCK); err != nil {
+		syscall.Close(null)
+		return fmt.Errorf("cannot make a pipe: %w", err)
+	}
+	_, _, e1 := syscall.RawSyscall(syscall.SYS_PRCTL, prGetChildSubreaper, uintptr(unsafe.Pointer(&s.subreaper)), 0)
+	_, _, e2 := syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0)
+	if e1 != 0 || e2 != 0 {
+		s.closeFiles()
+		return fmt.Errorf("cannot become the reaper of orphans: %w", max(e1, e2))
+	}
+	return nil
+}
+
+// close undoes open.
+func (s *system) close() error {
+	s.closeFiles()
+	_, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, uintptr(s.subreaper), 0)
+	if e != 0 {
+		return fmt.Errorf("cannot stop being the reaper of orphans: %w", e)
+	}
+	return nil
+}
+
+func (s *system) closeFiles() { closeAll(s.null, s.wake[0], s.wake[1]) }
+
+// closeAll closes descriptors of which nothing can be lost: close reports
+// nothing of a pipe's read end, a pidfd or /dev/null.
+func closeAll(fds ...int) {
+	for _, fd := range fds {
+		syscall.Close(fd)
+	}
+}
+
+// child is one process from its start to its reaping.
+type child struct {
+	pid    int
+	exit   int    // readable once its last thread has ended
+	stdout [2]int // the pipes, both ends: see pipes
+	stderr [2]int
+	out    capture
+	err    capture
+	start  time.Time
+	launch time.Duration
+}
+
+// pipes makes the pipes for a child's streams. The harness keeps the write ends
+// open until the child is reaped: the child's own end, which closes before it
+// has ended, then wakes nobody.
+func (c *child) pipes() error {
+	for _, p := range []*[2]int{&c.stdout, &c.stderr} {
+		if err := syscall.Pipe2(p[:], syscall.O_CLOEXEC); err != nil {
+			c.close()
+			return fmt.Errorf("cannot make a pipe for the output: %w", err)
+		}
+		// A refusal leaves the usual 64 KiB, which only costs speed.
+		_, _, _ = syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(p[1]), fSetPipeSize, pipeSize)
+	}
+	return nil
+}
+
+// close closes what the child's run opened.
+func (c *child) close() {
+	for _, fd := range []int{c.stdout[0], c.stdout[1], c.stderr[0], c.stderr[1], c.exit} {
+		if fd > 0 {
+			syscall.Close(fd)
+		}
+	}
+}
+
+// run starts the child, waits for it and ends its tree.
+func (r *Runner) run(ctx context.Context, job Job, path string, held *isolation.Held) (Result, error) {
+	// PDEATHSIG is sent when the thread that forked ends, so the thread stays
+	// with this goroutine for the child's whole life; and it wears the run's
+	// mask while it forks.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer r.wakeOn(ctx)()
+
+	r.reapStuck()
+	others := r.others()
+	var res Result
+	c := &child{out: capture{limit: job.OutputLimit}, err: capture{limit: job.OutputLimit}}
+	if err := c.pipes(); err != nil {
+		return res, err
+	}
+	defer c.close()
+	if err := r.start(c, job, path, held); err != nil {
+		if c.pid > 0 {
+			_, res.Unkilled = r.endLeft(others, 0)
+		}
+		return res, err
+	}
+	res.Start, res.Launch = c.start, c.launch
+	end, werr := r.wait(ctx, c, job, held, &res, others)
+	res.Wall = end.Sub(c.start)
+	rerr := r.reap(c, &res, others)
+	res.Stdout, res.Stderr = c.out.stream(), c.err.stream()
+	res.RSSFloor = ownPeak()
+	return res, errors.Join(werr, rerr)
+}
+
+// wakeOn makes the end of a context end the ppoll of wait. It returns what ends
+// that again.
+func (r *Runner) wakeOn(ctx context.Context) (stop func()) {
+	if ctx.Done() == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	cancel := context.AfterFunc(ctx, func() {
+		defer close(done)
+		// A full pipe wakes as well.
+		_, _ = syscall.Write(r.wake[1], []byte{0})
+	})
+	return func() {
+		if !cancel() {
+			<-done
+		}
+	}
+}
+
+// start forks and execs. The clock is read right before and right after, and
+// nothing else happens there: vfork returns when the child's exec has let go of
+// the parent's memory.
+func (r *Runner) start(c *child, job Job, path string, held *isolation.Held) error {
+	pidfd := -1
+	attr := &syscall.ProcAttr{
+		Dir:   job.Dir,
+		Env:   job.Env,
+		Files: []uintptr{uintptr(r.null), uintptr(c.stdout[1]), uintptr(c.stderr[1])},
+		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, PidFD: &pidfd},
+	}
+	var ferr error
+	_, err := held.Start(func() (int, error) {
+		before := time.Now()
+		c.pid, ferr = syscall.ForkExec(path, job.Argv, attr)
+		c.start = time.Now()
+		c.launch = c.start.Sub(before)
+		return c.pid, ferr
+	})
+	if ferr != nil {
+		c.pid = 0
+		clear(r.paths)
+		return r.startFault(job, path, ferr)
+	}
+	if err != nil {
+		return err
+	}
+	c.exit = pidfd
+	if pidfd < 0 || r.noPidfd {
+		closeAll(pidfd)
+		return c.watchExit()
+	}
+	return nil
+}
+
+// watchExit stands in for a pidfd on kernels before 5.2: a goroutine waits for
+// the child without reaping it, and closes the pipe that wait polls.
+func (c *child) watchExit() error {
+	var p [2]int
+	if err := syscall.Pipe2(p[:], syscall.O_CLOEXEC); err != nil {
+		c.exit = -1
+		return fmt.Errorf("cannot make a pipe to wait with: %w", err)
+	}
+	c.exit = p[0]
+	pid := c.pid
+	go func() {
+		defer syscall.Close(p[1])
+		const pPid, wNoWait = 1, 0x1000000
+		var info [128]byte
+		for {
+			_, _, e := syscall.Syscall6(syscall.SYS_WAITID, pPid, uintptr(pid), uintptr(unsafe.Pointer(&info)), syscall.WEXITED|wNoWait, 0, 0)
+			if e != syscall.EINTR {
+				return
+			}
+		}
+	}()
+	return nil
+}
+
+// events is what a poll found.
+type events struct{ exited, woken, out, err bool }
+
+// poll waits until something happens or the time has come; the zero time never
+// comes. The exit stands first: the kernel looks at the descriptors in order,
+// so what a poll that saw the exit says about the pipes is final for the child.
+func (r *Runner) poll(c *child, until time.Time) (events, error) {
+	type pollFD struct {
+		fd              int32
+		events, revents int16
+	}
+	fds := [4]pollFD{{fd: int32(c.exit), events: pollIn}, {fd: int32(r.wake[0]), events: pollIn}, {fd: int32(c.stdout[0]), events: pollIn}, {fd: int32(c.stderr[0]), events: pollIn}}
+	for {
+		var wait *syscall.Timespec
+		if !until.IsZero() {
+			ts := syscall.NsecToTimespec(max(0, int64(time.Until(until))))
+			wait = &ts
+		}
+		_, _, e := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&fds)), uintptr(len(fds)), uintptr(unsafe.Pointer(wait)), 0, 0, 0)
+		switch e {
+		case 0:
+			return events{fds[0].revents != 0, fds[1].revents != 0, fds[2].revents != 0, fds[3].revents != 0}, nil
+		case syscall.EINTR:
+		default:
+			return events{}, fmt.Errorf("cannot wait for process %d: %w", c.pid, e)
+		}
+	}
+}
+
+// wait waits for the child's end, reads what it writes, reads its affinity
+// back, and ends the tree when the time is up or the context has ended. It
+// returns the moment of the end.
+func (r *Runner) wait(ctx context.Context, c *child, job Job, held *isolation.Held, res *Result, others family) (time.Time, error) {
+	looks := newLooks(c, held)
+	end := ending{r: r, c: c, others: others}
+	if job.Timeout > 0 {
+		end.due = c.start.Add(job.Timeout)
+	}
+	for {
+		ev, err := r.poll(c, earlier(end.due, looks.due))
+		now := time.Now()
+		if err != nil {
+			return now, err
+		}
+		r.read(c, ev)
+		if ev.exited {
+			looks.zombie()
+			return now, nil
+		}
+		if ev.woken {
+			_, _ = syscall.Read(r.wake[0], r.buf)
+			if ctx.Err() != nil && !end.begun {
+				res.Interrupted = true
+				end.next(now)
+			}
+		}
+		if !end.due.IsZero() && !now.Before(end.due) {
+			if !end.begun {
+				res.TimedOut = true
+			}
+			if !end.next(now) {
+				return now, nil
+			}
+		}
+		looks.look(now)
+	}
+}
+
+// earlier is the earlier of two times, of which the zero time is never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// read takes what stands in the pipes. A pipe that poll found readable does not
+// block, and its buffer holds all that fits into the pipe.
+func (r *Runner) read(c *child, ev events) {
+	take := func(fd int, to *capture) {
+		for {
+			n, err := syscall.Read(fd, r.buf)
+			if err == syscall.EINTR {
+				continue
+			}
+			if n > 0 {
+				to.write(r.buf[:n])
+			}
+			return
+		}
+	}
+	if ev.out {
+		take(c.stdout[0], &c.out)
+	}
+	if ev.err {
+		take(c.stderr[0], &c.err)
+	}
+}
+
+// looks is the schedule of the read-backs of a pinned child.
+type looks struct {
+	c     *child
+	held  *isolation.Held
+	due   time.Time // zero: never
+	pause time.Duration
+}
+
+// newLooks reads the affinity back for the first time, right after the start.
+func newLooks(c *child, held *isolation.Held) *looks {
+	l := &looks{c: c, held: held}
+	if held.Pinned() {
+		held.ReadBack(c.pid)
+		l.due, l.pause = c.start.Add(firstLook), firstLook
+	}
+	return l
+}
+
+// look reads back, when it is due, the child and what it started.
+func (l *looks) look(now time.Time) {
+	if l.due.IsZero() || now.Before(l.due) {
+		return
+	}
+	l.held.ReadBack(l.c.pid)
+	for _, p := range descendants(l.c.pid) {
+		l.held.ReadBack(p.pid)
+	}
+	l.pause = min(2*l.pause, lastLook)
+	l.due = now.Add(l.pause)
+}
+
+// zombie reads back for the last time: a process that has ended and is not
+// reaped still answers.
+func (l *looks) zombie() { l.held.ReadBack(l.c.pid) }
+
+// ending ends the tree of a child that does not end by itself.
+type ending struct {
+	r      *Runner
+	c      *child
+	others family
+	begun  bool
+	due    time.Time // of the next step
+	giveUp time.Time // zero before the first SIGKILL
+}
+
+// next takes the next step: SIGTERM, then, after the grace, SIGKILL until the
+// child is gone. False: SIGKILL does not end it.
+func (e *ending) next(now time.Time) bool {
+	if !e.begun {
+		e.begun = true
+		e.r.signalTree(e.others, syscall.SIGTERM)
+		e.due = now.Add(grace)
+		return true
+	}
+	if e.giveUp.IsZero() {
+		e.giveUp = now.Add(killFor)
+	}
+	e.r.signalTree(e.others, syscall.SIGKILL)
+	e.due = now.Add(5 * time.Millisecond)
+	return now.Before(e.giveUp)
+}
+
+// reap takes the child's exit status and usage, ends what is left of its tree
+// and reads what that still wrote.
+func (r *Runner) reap(c *child, res *Result, others family) error {
+	var status syscall.WaitStatus
+	var use syscall.Rusage
+	pid, err := wait4(c.pid, &status, syscall.WNOHANG, &use)
+	if err != nil {
+		return fmt.Errorf("cannot wait for process %d: %w", c.pid, err)
+	}
+	patience := linger
+	if pid == c.pid {
+		res.addUsage(status, &use)
+	}
+	if pid != c.pid || res.TimedOut || res.Interrupted {
+		patience = 0
+	}
+	if !anyChild() {
+		return nil
+	}
+	res.Leftover, res.Unkilled = r.endLeft(others, patience)
+	// What the last of the tree wrote: all of it stands in the pipes by now.
+	ev, err := r.poll(c, time.Now())
+	if err != nil {
+		return err
+	}
+	r.read(c, ev)
+	return nil
+}
+
+// wait4 is syscall.Wait4 without EINTR.
+func wait4(pid int, status *syscall.WaitStatus, options int, use *syscall.Rusage) (int, error) {
+	for {
+		got, err := syscall.Wait4(pid, status, options, use)
+		if err != syscall.EINTR {
+			return got, err
+		}
+	}
+}

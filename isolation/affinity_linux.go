@@ -1,0 +1,123 @@
+package isolation
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"goset/cpulist"
+)
+
+// maxMask bounds the mask that the kernel is asked for, in CPUs. Linux is built
+// for 8,192 at most.
+const maxMask = 1 << 20
+
+// Allowed returns the CPUs that this process may use and that are online:
+// sched_getaffinity of its main thread, which cpusets and containers narrow.
+// While threads are kept off a task's CPUs (KeepOff), it is what they kept.
+func Allowed() (cpulist.Set, error) {
+	mask, err := affinity(os.Getpid())
+	if err != nil {
+		return cpulist.Set{}, fmt.Errorf("cannot read the affinity of this process: %w", err)
+	}
+	return setOf(mask), nil
+}
+
+// affinity reads the mask of a thread; 0 is the calling one. The kernel refuses
+// a mask that is narrower than its own, whose width it does not tell.
+func affinity(tid int) (unix.CPUSetDynamic, error) {
+	for width := 1024; ; width *= 2 {
+		mask := unix.NewCPUSet(width)
+		err := unix.SchedGetaffinityDynamic(tid, mask)
+		if err == nil || !errors.Is(err, unix.EINVAL) || width >= maxMask {
+			return mask, err
+		}
+	}
+}
+
+// setAffinity sets the mask of a thread; 0 is the calling one. CPUs that the
+// kernel does not let it use drop out in silence, so who needs all of them
+// reads back.
+func setAffinity(tid int, mask unix.CPUSetDynamic) error {
+	return unix.SchedSetaffinityDynamic(tid, mask)
+}
+
+// maskOf turns a set into the kernel's form.
+func maskOf(s cpulist.Set) unix.CPUSetDynamic {
+	cpus := s.CPUs()
+	width := 1024
+	if len(cpus) > 0 {
+		width = max(width, cpus[len(cpus)-1]+1)
+	}
+	mask := unix.NewCPUSet(width)
+	for _, cpu := range cpus {
+		mask.Set(cpu)
+	}
+	return mask
+}
+
+// setOf turns the kernel's form into a set.
+func setOf(mask unix.CPUSetDynamic) cpulist.Set {
+	var cpus []int
+	for left, cpu := mask.Count(), 0; left > 0; cpu++ {
+		if mask.IsSet(cpu) {
+			cpus = append(cpus, cpu)
+			left--
+		}
+	}
+	return cpulist.Of(cpus...)
+}
+
+// whyLacking says of CPUs that this process may not use which are not there,
+// which are offline, and which are kept from it.
+func whyLacking(lacking cpulist.Set) string {
+	var parts []string
+	say := func(s cpulist.Set, what string) {
+		if !s.Empty() {
+			verb := " are "
+			if s.Len() == 1 {
+				verb = " is "
+			}
+			parts = append(parts, named(s)+verb+what)
+		}
+	}
+	present, perr := readCPUs("/sys/devices/system/cpu/present")
+	online, oerr := readCPUs("/sys/devices/system/cpu/online")
+	if perr != nil || oerr != nil {
+		// Without sysfs (a bare container) the cause cannot be told.
+		say(lacking, "not allowed")
+		return strings.Join(parts, "; ")
+	}
+	absent := lacking.Minus(present)
+	offline := lacking.Minus(absent).Minus(online)
+	say(absent, "not on this machine")
+	say(offline, "offline")
+	say(lacking.Minus(absent).Minus(offline), "not allowed to this process (its affinity or cpuset leaves them out)")
+	return strings.Join(parts, "; ")
+}
+
+// readCPUs reads a file of sysfs that holds a CPU list.
+func readCPUs(path string) (cpulist.Set, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return cpulist.Set{}, err
+	}
+	return cpulist.Parse(strings.TrimSpace(string(text)))
+}
+
+// withSiblings adds the SMT siblings of every CPU. A CPU whose topology is not
+// told has none.
+func withSiblings(cpus cpulist.Set) cpulist.Set {
+	all := cpus
+	for _, cpu := range cpus.CPUs() {
+		siblings, err := readCPUs(fmt.Sprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu))
+		if err != nil {
+			continue
+		}
+		all = all.Union(siblings)
+	}
+	return all
+}

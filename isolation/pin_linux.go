@@ -1,0 +1,92 @@
+package isolation
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"goset/cpulist"
+)
+
+// pin is a set of CPUs in the kernel's form, with what a read-back needs.
+type pin struct {
+	cpus cpulist.Set
+	mask unix.CPUSetDynamic
+	got  unix.CPUSetDynamic // scratch
+}
+
+// newPin sizes the scratch after the kernel's mask, so that a read-back costs
+// one call.
+func newPin(cpus cpulist.Set) pin {
+	p := pin{cpus: cpus, mask: maskOf(cpus)}
+	if own, err := affinity(0); err == nil && len(own) > len(p.mask) {
+		wide := make(unix.CPUSetDynamic, len(own))
+		copy(wide, p.mask)
+		p.mask = wide
+	}
+	p.got = make(unix.CPUSetDynamic, len(p.mask))
+	return p
+}
+
+// enter sets the mask of the calling thread and returns the way back.
+func (p *pin) enter() (restore func() error, err error) {
+	old, err := affinity(0)
+	if err != nil {
+		return nil, err
+	}
+	if err := setAffinity(0, p.mask); err != nil {
+		return nil, err
+	}
+	return func() error { return setAffinity(0, old) }, nil
+}
+
+// readBack reads the mask of every thread of a process.
+func (p *pin) readBack(pid int, seen *readBacks) {
+	dir, err := os.Open("/proc/" + strconv.Itoa(pid) + "/task")
+	if err != nil {
+		// Without its folder (gone, or hidden by hidepid) the main thread
+		// may still answer.
+		p.readThread(pid, pid, seen)
+		return
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil || len(names) == 0 {
+		p.readThread(pid, pid, seen)
+		return
+	}
+	for _, name := range names {
+		if tid, err := strconv.Atoi(name); err == nil {
+			p.readThread(pid, tid, seen)
+		}
+	}
+}
+
+// readThread reads the mask of one thread; one that has ended has none.
+func (p *pin) readThread(pid, tid int, seen *readBacks) {
+	clear(p.got)
+	if err := unix.SchedGetaffinityDynamic(tid, p.got); err != nil {
+		return
+	}
+	seen.count++
+	if slices.Equal(p.got, p.mask) {
+		if !seen.whole {
+			seen.whole = true
+			seen.achieved = seen.achieved.Union(p.cpus)
+		}
+		return
+	}
+	got := setOf(p.got)
+	seen.achieved = seen.achieved.Union(got)
+	switch {
+	case !got.Minus(p.cpus).Empty():
+		if seen.elsewhere == "" {
+			seen.elsewhere = fmt.Sprintf("thread %d of process %d was allowed on %s", tid, pid, named(got))
+		}
+	case seen.narrowed == "":
+		seen.narrowed = fmt.Sprintf("thread %d of process %d kept to %s", tid, pid, named(got))
+	}
+}
