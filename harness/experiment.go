@@ -33,6 +33,7 @@ type PlanSpec struct {
 	Seed     *uint64             // nil: drawn when the plan is made, and recorded
 	Timeout  time.Duration       // per run
 	Retries  int                 // further attempts at a failed or void run
+	Output   int64               // bytes of each stream of a run that are kept
 	Baseline string              // mode name
 	Skip     []map[string]string // each: factor (or "workload", "mode") -> level text
 }

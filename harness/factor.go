@@ -1,0 +1,391 @@
+package harness
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"goset/isolation"
+)
+
+// placeholders matches what could be a {factor}: "${HOME}" is left to the
+// shell that it is meant for, and "{{name}}" is how "{name}" itself is written.
+var placeholders = regexp.MustCompile(`\$\{[^{}]*\}|\{\{[A-Za-z_][A-Za-z0-9_]*\}\}|\{[A-Za-z_][A-Za-z0-9_]*\}`)
+
+// placeholderNames are the names in a text, in order.
+func placeholderNames(text string) []string {
+	var names []string
+	for _, m := range placeholders.FindAllString(text, -1) {
+		if m[0] == '{' && m[1] != '{' {
+			names = append(names, m[1:len(m)-1])
+		}
+	}
+	return names
+}
+
+// wholePlaceholder is the name when the text is one placeholder and nothing
+// else, as a number of a kernel may be.
+func wholePlaceholder(text string) string {
+	if names := placeholderNames(text); len(names) == 1 && text == "{"+names[0]+"}" {
+		return names[0]
+	}
+	return ""
+}
+
+// fill replaces the placeholders of a text. Names without a value stay.
+func fill(text string, values map[string]string) string {
+	return placeholders.ReplaceAllStringFunc(text, func(m string) string {
+		switch {
+		case m[0] == '$':
+			return m
+		case m[1] == '{':
+			return m[1 : len(m)-1]
+		}
+		if v, ok := values[m[1:len(m)-1]]; ok {
+			return v
+		}
+		return m
+	})
+}
+
+// factorsOf are the keys that vary for a workload under a mode: those of the
+// workload before those of the mode, each in the order of the file.
+func factorsOf(w *Workload, m *ModeSpec) []Param {
+	var fs []Param
+	for _, keys := range [][]Param{w.Params, w.Env, m.Keys} {
+		for _, k := range keys {
+			if len(k.Levels) > 1 {
+				fs = append(fs, k)
+			}
+		}
+	}
+	return fs
+}
+
+// combinations is the number of treatments before skips; math.MaxInt when it
+// is beyond that.
+func (e *Experiment) combinations() int {
+	total := 0
+	for i := range e.Workloads {
+		for j := range e.Modes {
+			n := 1
+			for _, f := range factorsOf(&e.Workloads[i], &e.Modes[j]) {
+				n = timesCapped(n, len(f.Levels))
+			}
+			total = plusCapped(total, n)
+		}
+	}
+	return total
+}
+
+// timesCapped multiplies numbers that are not negative, up to math.MaxInt.
+func timesCapped(a, b int) int {
+	if a > 0 && b > math.MaxInt/a {
+		return math.MaxInt
+	}
+	return a * b
+}
+
+func plusCapped(a, b int) int {
+	if b > math.MaxInt-a {
+		return math.MaxInt
+	}
+	return a + b
+}
+
+// Treatments returns every combination of levels that is not skipped, the
+// workloads outermost, then the modes, then the factors with the last one
+// varying fastest. An experiment that Load returned gives no error.
+func (e *Experiment) Treatments() ([]Treatment, error) {
+	if n := e.combinations(); n > MaxTreatments {
+		return nil, fmt.Errorf("cannot expand %s: %s treatments, at most %d are allowed", e.Name, countText(n), MaxTreatments)
+	}
+	var out []Treatment
+	var first error
+	e.expand(func(t Treatment, misfits []misfit) {
+		if len(misfits) > 0 && first == nil {
+			first = fmt.Errorf("cannot expand workload %q under mode %q: %s %s, got %q", t.Workload, t.Mode, misfits[0].key, misfits[0].rule, misfits[0].got)
+		}
+		t.Index = len(out)
+		out = append(out, t)
+	})
+	if first != nil {
+		return nil, first
+	}
+	return out, nil
+}
+
+func countText(n int) string {
+	if n == math.MaxInt {
+		return "more than 10^18"
+	}
+	return strconv.Itoa(n)
+}
+
+// misfit is what is wrong with a treatment once its levels are known.
+type misfit struct {
+	inMode bool // the key is one of the mode's
+	key    string
+	rule   string
+	got    string
+	hint   string
+}
+
+// expand walks the treatments that are not skipped.
+func (e *Experiment) expand(yield func(Treatment, []misfit)) {
+	layers := map[string]layerKey{}
+	for _, k := range layerKeys() {
+		layers[k.name] = k
+	}
+	for i := range e.Workloads {
+		for j := range e.Modes {
+			p := &pair{e: e, w: &e.Workloads[i], m: &e.Modes[j], layers: layers}
+			p.expand(yield)
+		}
+	}
+}
+
+// pair expands one workload under one mode.
+type pair struct {
+	e      *Experiment
+	w      *Workload
+	m      *ModeSpec
+	layers map[string]layerKey
+	// both holds the names that workload and mode each have as a key: a
+	// placeholder of such a name could mean either.
+	both map[string]bool
+}
+
+func (p *pair) expand(yield func(Treatment, []misfit)) {
+	factors := factorsOf(p.w, p.m)
+	fixed := p.fixedValues()
+	choice := make([]int, len(factors))
+	for {
+		values := maps.Clone(fixed)
+		levels := make([]Level, len(factors))
+		for i, f := range factors {
+			levels[i] = Level{Factor: f.Name, Value: f.Levels[choice[i]]}
+			values[f.Name] = levels[i].Value
+		}
+		if !p.skipped(values) {
+			yield(p.treatment(levels, values))
+		}
+		i := len(choice) - 1
+		for ; i >= 0; i-- {
+			if choice[i]++; choice[i] < len(factors[i].Levels) {
+				break
+			}
+			choice[i] = 0
+		}
+		if i < 0 {
+			return
+		}
+	}
+}
+
+// fixedValues is what the names of this pair stand for before the factors
+// have their levels.
+func (p *pair) fixedValues() map[string]string {
+	values := map[string]string{"workload": p.w.Name, "mode": p.m.Name}
+	if len(p.e.Conditions) > 0 {
+		values["condition"] = p.e.Conditions[0].Name
+	}
+	for _, param := range kernelParams(p.w.Kernel) {
+		values[param.Name] = param.Default
+	}
+	p.both = map[string]bool{}
+	set := map[string]bool{}
+	for _, keys := range [][]Param{p.m.Keys, p.w.Env, p.w.Params} {
+		for _, k := range keys {
+			if len(k.Levels) > 0 {
+				p.both[k.Name] = set[k.Name]
+				set[k.Name] = true
+				values[k.Name] = k.Levels[0]
+			}
+		}
+	}
+	return values
+}
+
+func kernelParams(kernel string) []KernelParam {
+	for _, k := range Kernels() {
+		if k.Name == kernel {
+			return k.Params
+		}
+	}
+	return nil
+}
+
+// skipped is true when an entry of plan.skip fits: every key that it names
+// has that level. A combination without the key is not meant.
+func (p *pair) skipped(values map[string]string) bool {
+	for _, entry := range p.e.Plan.Skip {
+		fits := len(entry) > 0
+		for key, want := range entry {
+			got, ok := values[key]
+			fits = fits && ok && got == want
+		}
+		if fits {
+			return true
+		}
+	}
+	return false
+}
+
+// treatment resolves one combination.
+func (p *pair) treatment(levels []Level, values map[string]string) (Treatment, []misfit) {
+	t := Treatment{Workload: p.w.Name, Mode: p.m.Name, Condition: values["condition"], Levels: levels, Layers: p.m.Layers, Spec: *p.w}
+	for _, k := range p.m.Keys {
+		if key, ok := p.layers[k.Name]; ok {
+			key.set(&t.Layers, values[k.Name])
+		}
+	}
+	r := &resolver{values: values, both: p.both}
+	r.count(&t.Layers, p.m)
+	if t.Layers.CPUs != "quietest" {
+		t.Layers.Sample = 0
+	} else if t.Layers.Sample == 0 {
+		t.Layers.Sample = DefaultSample
+	}
+	t.Layers.Wrap = r.wrap(p.m.Layers.Wrap)
+	t.Spec.Dir = r.text("dir", p.w.Dir)
+	t.Spec.Env, t.Env = r.env(p.w.Env)
+	if p.w.Kernel != "" {
+		t.Spec.Params, t.Args = r.params(kernelParams(p.w.Kernel))
+	} else {
+		t.Spec.Command = r.texts("command", p.w.Command)
+		t.Args = t.Spec.Command
+	}
+	return t, r.misfits
+}
+
+// resolver replaces placeholders and notes what does not fit.
+type resolver struct {
+	values  map[string]string
+	both    map[string]bool
+	misfits []misfit
+}
+
+// count settles n: as the mode says, or the length of its CPU list, or 1.
+// Every mode has an n, so that threads = "{n}" works for all of them.
+func (r *resolver) count(layers *isolation.Mode, m *ModeSpec) {
+	listed := 0
+	if layers.CPUs != "" && layers.CPUs != "rotate" && layers.CPUs != "quietest" {
+		listed = cpuCount(layers.CPUs)
+	}
+	if layers.N == 0 {
+		layers.N = max(1, listed)
+	}
+	if _, named := r.values["n"]; !named {
+		r.values["n"] = strconv.Itoa(layers.N)
+	}
+	if listed > 0 && layers.N > listed {
+		r.misfits = append(r.misfits, misfit{true, "n", fmt.Sprintf("must be at most the %d CPUs of cpus = %q", listed, layers.CPUs), strconv.Itoa(layers.N),
+			"skip that combination, or name more CPUs"})
+	}
+	if layers.Include != "" && layers.CPUs == "quietest" {
+		r.bound(layers)
+	}
+}
+
+// bound checks that enough CPUs are left to choose from.
+func (r *resolver) bound(layers *isolation.Mode) {
+	left := leftCPUs(layers.Include, layers.Exclude)
+	if layers.N > left {
+		r.misfits = append(r.misfits, misfit{true, "include", fmt.Sprintf("must leave n = %d CPUs to choose from, and with exclude = %q leaves %d", layers.N, layers.Exclude, left), layers.Include, ""})
+	}
+}
+
+// lookup checks that a name may stand at a key.
+func (r *resolver) lookup(inMode bool, key, name string) {
+	v, ok := r.values[name]
+	m := misfit{inMode: inMode, key: key, got: "{" + name + "}"}
+	switch {
+	case inMode && name == "cpus":
+		return
+	case name == "cpus":
+		m.rule = "cannot hold {cpus}: which CPUs they are is known only when the run starts"
+		m.hint = "wrap can hold it; {n} is their number"
+	case !ok:
+		m.rule = fmt.Sprintf("names no key of workload %q or of mode %q", r.values["workload"], r.values["mode"])
+		m.hint = didYouMean(name, slices.Sorted(maps.Keys(r.values)))
+		if m.hint == "" {
+			m.hint = fmt.Sprintf("{{%s}} stands for {%s} itself", name, name)
+		}
+	case r.both[name]:
+		m.rule = fmt.Sprintf("names two keys at once, of workload %q or of mode %q", r.values["workload"], r.values["mode"])
+		m.hint = "rename the variable in env"
+	case len(placeholderNames(v)) > 0:
+		m.rule = fmt.Sprintf("names a key whose own value is %q", v)
+		m.hint = "name the factor itself"
+	default:
+		return
+	}
+	r.misfits = append(r.misfits, m)
+}
+
+func (r *resolver) text(key, text string) string {
+	for _, name := range placeholderNames(text) {
+		r.lookup(false, key, name)
+	}
+	return fill(text, r.values)
+}
+
+func (r *resolver) texts(key string, words []string) []string {
+	out := make([]string, len(words))
+	for i, word := range words {
+		out[i] = r.text(key, word)
+	}
+	return out
+}
+
+// wrap leaves {cpus} for the run.
+func (r *resolver) wrap(words []string) []string {
+	if words == nil {
+		return nil
+	}
+	values := maps.Clone(r.values)
+	values["cpus"] = "{cpus}"
+	out := make([]string, len(words))
+	for i, word := range words {
+		for _, name := range placeholderNames(word) {
+			r.lookup(true, "wrap", name)
+		}
+		out[i] = fill(word, values)
+	}
+	return out
+}
+
+func (r *resolver) env(env []Param) ([]Param, []string) {
+	var params []Param
+	var texts []string
+	for _, v := range env {
+		text := r.text("env."+v.Name, r.values[v.Name])
+		params = append(params, Param{Name: v.Name, Levels: []string{text}})
+		texts = append(texts, v.Name+"="+text)
+	}
+	return params, texts
+}
+
+// params gives every parameter of a kernel, those of the file and the rest by
+// default, so that a record says with what a kernel ran.
+func (r *resolver) params(known []KernelParam) ([]Param, []string) {
+	var params []Param
+	var args []string
+	for _, p := range known {
+		text := r.values[p.Name]
+		if filled := r.text(p.Name, text); filled != text {
+			if !paramFits(p, filled) {
+				_, rule := paramRule(p)
+				r.misfits = append(r.misfits, misfit{false, p.Name, rule, text + " = " + filled, ""})
+			}
+			text = filled
+		}
+		params = append(params, Param{Name: p.Name, Levels: []string{text}})
+		args = append(args, "-"+p.Name+"="+text)
+	}
+	return params, args
+}
