@@ -276,13 +276,15 @@ func (p *Progress) count(o Outcome, warmup bool) {
 func (l *loop) begin(i, attempt int) *Record {
 	run := &l.Plan.Runs[i]
 	t := &l.Plan.Treatments[run.Treatment]
+	// Only the map of values is the loop's own; the others were given to it.
+	l.record.Iterations, l.record.Counters = nil, nil
 	l.record.reset()
 	r := &l.record
 	r.Run, r.Attempt, r.Block, r.Position = i, attempt, int(run.Block), int(run.Position)
 	r.Treatment, r.Previous = t.Index, l.previous
 	r.Workload, r.Mode, r.Condition, r.Levels = t.Workload, t.Mode, t.Condition, t.Levels
 	r.Warmup = run.Block == 0
-	r.Start = l.clock.Now()
+	r.Start = l.clock.Now().UTC()
 	return r
 }
 

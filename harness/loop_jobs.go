@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -56,7 +57,10 @@ func findCommand(name string) error {
 func (l *loop) makeJob(t *Treatment) (Job, error) {
 	job := Job{
 		Dir: l.Experiment.Dir, Timeout: l.Experiment.Plan.Timeout, OutputLimit: l.OutputLimit, Layers: t.Layers,
-		Env: append(append(make([]string, 0, len(l.Env)+len(t.Env)), l.Env...), t.Env...),
+		Env: l.Env,
+	}
+	if len(t.Env) > 0 {
+		job.Env = slices.Concat(l.Env, t.Env)
 	}
 	if t.Spec.Dir != "" {
 		job.Dir = t.Spec.Dir
@@ -68,13 +72,13 @@ func (l *loop) makeJob(t *Treatment) (Job, error) {
 		if len(l.Self) == 0 {
 			return Job{}, fmt.Errorf("cannot run workload %q: nothing is known that could start kernel %q", t.Workload, t.Spec.Kernel)
 		}
-		job.Argv = append(append(append([]string{}, l.Self...), t.Spec.Kernel), t.Args...)
+		job.Argv = slices.Concat(l.Self, []string{t.Spec.Kernel}, t.Args)
 		return job, nil
 	}
 	if len(t.Args) == 0 || t.Args[0] == "" {
 		return Job{}, fmt.Errorf("cannot run workload %q: its command is empty", t.Workload)
 	}
-	job.Argv = append([]string{}, t.Args...)
+	job.Argv = slices.Clone(t.Args)
 	if name := job.Argv[0]; strings.Contains(name, "/") && !filepath.IsAbs(name) {
 		// Relative to the experiment and not to the working directory of the
 		// child, which may be another.

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"slices"
-	"sort"
 
 	"goset/metric"
 )
@@ -21,11 +21,12 @@ func (l *loop) judge(t *Treatment, res *Result, failed error, r *Record) {
 		}
 		return
 	}
-	r.Start, r.Exit, r.Signal, r.Layers = res.Start, res.Exit, res.Signal, res.Layers
+	r.Start, r.Exit, r.Signal, r.Layers = res.Start.UTC(), res.Exit, res.Signal, res.Layers
 	r.Counters = res.Counters
 	l.processValues(t, res, r)
 	if reason := unhappy(l.jobs[t.Index], res); reason != "" {
 		r.Outcome, r.Reason = Failed, reason
+		finite(r)
 		return
 	}
 	r.Outcome = Kept
@@ -126,32 +127,42 @@ func (l *loop) layers(t *Treatment, r *Record) {
 // finite takes numbers out of the record that no statistic can use, and JSON
 // cannot hold: never a zero in their place.
 func finite(r *Record) {
-	var bad []string
+	var bad, warnings []string
 	for name, v := range r.Values {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
+		if notFinite(v) {
 			bad = append(bad, fmt.Sprintf("metric %q is %v", name, v))
 			delete(r.Values, name)
 		}
 	}
 	for name, vs := range r.Iterations {
-		for i, v := range vs {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				bad = append(bad, fmt.Sprintf("iteration %d of metric %q is %v", i+1, name, v))
-				delete(r.Iterations, name)
-				break
-			}
+		if i := slices.IndexFunc(vs, notFinite); i >= 0 {
+			bad = append(bad, fmt.Sprintf("iteration %d of metric %q is %v", i+1, name, vs[i]))
+			r.Iterations = without(r.Iterations, name)
 		}
-	}
-	if len(bad) > 0 {
-		sort.Strings(bad) // maps have no order; the reason must
-		r.voids(bad[0])
 	}
 	for name, v := range r.Counters {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("counter %q is %v and left out", name, v))
-			delete(r.Counters, name)
+		if notFinite(v) {
+			warnings = append(warnings, fmt.Sprintf("counter %q is %v and left out", name, v))
+			r.Counters = without(r.Counters, name)
 		}
 	}
+	// Maps have no order; what is written must.
+	slices.Sort(bad)
+	slices.Sort(warnings)
+	r.Warnings = append(r.Warnings, warnings...)
+	if len(bad) > 0 {
+		r.voids(bad[0])
+	}
+}
+
+func notFinite(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
+
+// without copies a map, which may be the executor's or the extractor's own,
+// but for one name.
+func without[V any](m map[string]V, name string) map[string]V {
+	m = maps.Clone(m)
+	delete(m, name)
+	return m
 }
 
 // known is what the records so far have said about each workload.

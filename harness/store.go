@@ -27,14 +27,18 @@ type store struct {
 	dirty    bool  // something was written since the last sync
 
 	encoder lineEncoder
-	write   func([]byte) (int, error) // records.Write, but for tests of full disks
+	// What goes to the disk goes through these two, so that tests can have a
+	// full one and see when it is waited for.
+	write func([]byte) (int, error)
+	flush func() error
 }
 
 // Disk space is set aside ahead of the records, so that a full disk is met
 // before a run and not when its record is to be written.
 const (
-	reserveStep = 1 << 20
-	reserveLeft = 256 << 10
+	reserveStep  = 1 << 20   // bytes at a time
+	reserveLeft  = 256 << 10 // when so many are left, or four records
+	reserveLeast = 16 << 10  // what there must be to go on, or four records
 )
 
 // LockedError says that another process works on a result folder.
@@ -112,6 +116,7 @@ func (s *store) openRecords(flags int) error {
 		return errors.Join(err, f.Close())
 	}
 	s.records, s.write = f, f.Write
+	s.flush = func() error { return errors.Join(s.records.Sync(), s.manifest.Sync()) }
 	return nil
 }
 
@@ -203,11 +208,16 @@ func (s *store) reserve() error {
 	if s.reserved-s.size >= max(reserveLeft, 4*s.largest) {
 		return nil
 	}
-	want := s.size + max(reserveStep, 16*s.largest)
-	if err := allocate(s.records, s.size, want-s.size); err != nil {
-		return fmt.Errorf("cannot set %d bytes aside for records in %q: %w (make space, then: goset-bench resume %s)", want-s.size, s.dir, err, s.dir)
+	need := max(reserveLeast, 4*s.largest)
+	err := allocate(s.records, s.size, max(reserveStep, 4*need))
+	if err == nil {
+		s.reserved = s.size + max(reserveStep, 4*need)
+		return nil
 	}
-	s.reserved = want
+	// A nearly full disk may still hold what is to come.
+	if err = allocate(s.records, s.size, need); err != nil {
+		return fmt.Errorf("cannot set %d bytes aside for records in %q: %w (make space, then: goset-bench resume %s)", need, s.dir, err, s.dir)
+	}
 	return nil
 }
 
@@ -238,11 +248,7 @@ func (s *store) sync() error {
 	if !s.dirty {
 		return nil
 	}
-	err := s.records.Sync()
-	if err == nil {
-		err = s.manifest.Sync()
-	}
-	if err != nil {
+	if err := s.flush(); err != nil {
 		return fmt.Errorf("cannot sync result folder %q: %w", s.dir, err)
 	}
 	s.dirty = false
@@ -252,7 +258,10 @@ func (s *store) sync() error {
 // close gives back the space set aside, syncs and unlocks.
 func (s *store) close() error {
 	var errs []error
-	if s.reserved > s.size {
+	// Even to the size that it has: it gives back what was set aside, also by
+	// an attempt that failed half way. A folder that was only looked at has
+	// nothing to give back.
+	if s.manifest != nil {
 		errs = append(errs, s.records.Truncate(s.size))
 	}
 	if s.manifest != nil {
