@@ -80,6 +80,17 @@ const (
 	StateFailed  = 'f'
 )
 
+// outcomeOf is the outcome of a letter that is not StatePending.
+func outcomeOf(state byte) Outcome {
+	switch state {
+	case StateKept:
+		return Kept
+	case StateVoid:
+		return Void
+	}
+	return Failed
+}
+
 // stateOf is the letter of an outcome.
 func stateOf(o Outcome) byte {
 	switch o {

@@ -175,8 +175,10 @@ func (p *batchPipe) decodeBatch(d *lineDecoder, b *batch) error {
 		end := bytes.IndexByte(text, '\n')
 		line := text[:end]
 		text = text[end+1:]
-		if n == len(b.records) {
-			b.records = append(b.records, Record{})
+		if n < cap(b.records) {
+			b.records = b.records[:n+1] // with the maps of an earlier batch
+		} else {
+			b.records = append(b.records[:n], Record{})
 		}
 		err := d.decode(line, &b.records[n])
 		if err == nil {

@@ -1,0 +1,361 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"goset/cpulist"
+)
+
+// Session is what Execute and Resume need. The experiment says what to run;
+// everything that touches the machine comes in as an interface, so that whole
+// experiments run in tests without one.
+type Session struct {
+	Experiment *Experiment
+	Plan       *Plan
+	Dir        string // the result folder
+	Provenance Provenance
+
+	Executor Executor
+	Chooser  Chooser // nil: modes with cpus = "quietest" are refused
+	// Extractor makes the extractor of a workload; it is called once for each.
+	Extractor func(Workload) (Extractor, error)
+
+	// Self is how a bundled kernel is started, without the kernel's name:
+	// the path of goset-bench and "workload".
+	Self []string
+	// Env is the environment that children start from.
+	Env []string
+	// Allowed is the CPUs that "rotate" goes through.
+	Allowed cpulist.Set
+	// BestEffort makes every layer optional.
+	BestEffort bool
+	// OutputLimit is how many bytes of each stream of a run are kept; 0 means
+	// DefaultOutputLimit.
+	OutputLimit int64
+
+	Events func(Event) // nil: none
+	// Quiet, when set, is called between runs, after the record of one is
+	// written and before the next is begun: the time for work that a child
+	// must not feel, such as collecting garbage.
+	Quiet func()
+	Clock Clock // nil: the machine's
+}
+
+// DefaultOutputLimit is how many bytes of each stream of a run are kept.
+const DefaultOutputLimit = 16 << 20
+
+// ErrInterrupted says that the context ended the session before the plan did.
+// Everything that had run is on disk, and Resume goes on from there.
+var ErrInterrupted = errors.New("interrupted")
+
+// Summary is how a session left its plan.
+type Summary struct {
+	Dir      string
+	Total    int    // runs of the plan
+	Measured Counts // runs that ended, without warm-up, over all sessions
+	Warmup   Counts
+	Warnings []string // of this session
+	Elapsed  time.Duration
+}
+
+// Failed is the number of runs whose last attempt failed, warm-up included.
+func (s Summary) Failed() int { return s.Measured.Failed + s.Warmup.Failed }
+
+// Void is the number of runs whose last attempt was void, warm-up included.
+func (s Summary) Void() int { return s.Measured.Void + s.Warmup.Void }
+
+// Done is true when every run of the plan has ended.
+func (s Summary) Done() bool { return s.Measured.Sum()+s.Warmup.Sum() == s.Total }
+
+// Execute runs a plan into a new result folder. Before anything is written it
+// checks that every command can be found. It returns when the plan is done,
+// when the context ends (ErrInterrupted), or when records can no longer be
+// written; failed and void runs are no error but counted in the summary.
+func Execute(ctx context.Context, s Session) (Summary, error) {
+	l, err := newLoop(s)
+	if err != nil {
+		return Summary{}, err
+	}
+	m, err := newManifest(s.Experiment, s.Plan, s.Provenance, l.clock.Now())
+	if err != nil {
+		return Summary{}, err
+	}
+	l.store, err = createStore(s.Dir, m)
+	if err != nil {
+		return Summary{}, err
+	}
+	return l.run(ctx)
+}
+
+// loop is one session at work. One goroutine owns it.
+type loop struct {
+	Session
+	clock      Clock
+	store      *store
+	extractors map[string]Extractor // by workload
+	jobs       []Job                // by treatment, without CPUs
+	cpus       cpuPlan
+	known      known
+	done       []runState // by run
+	progress   Progress
+	previous   int // treatment that ran before; -1: none
+	warnings   []string
+	lastSync   time.Time
+	record     Record // used again for every run
+}
+
+// runState is what records on file say about one run.
+type runState struct {
+	attempts uint16
+	outcome  byte // a letter of Manifest.States
+}
+
+// newLoop makes ready all that can be made ready without touching the machine
+// or the disk, and refuses what cannot run.
+func newLoop(s Session) (*loop, error) {
+	l := &loop{
+		Session: s, clock: s.Clock,
+		extractors: map[string]Extractor{},
+		cpus:       newCPUPlan(s),
+		known:      newKnown(),
+		done:       make([]runState, len(s.Plan.Runs)),
+		previous:   -1,
+		progress:   Progress{Total: len(s.Plan.Runs), estimate: NewEstimator(s.Plan, s.Experiment.Plan.Idle)},
+	}
+	if l.clock == nil {
+		l.clock = machineClock{}
+	}
+	if l.OutputLimit == 0 {
+		l.OutputLimit = DefaultOutputLimit
+	}
+	var errs []error
+	for _, w := range s.Experiment.Workloads {
+		x, err := s.Extractor(w)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		l.extractors[w.Name] = x
+	}
+	jobs, err := l.makeJobs()
+	l.jobs = jobs
+	errs = append(errs, err, l.cpus.check())
+	return l, errors.Join(errs...)
+}
+
+// run goes through the plan and closes the folder, whatever happens.
+func (l *loop) run(ctx context.Context) (Summary, error) {
+	start := l.clock.Now()
+	l.lastSync = start
+	l.emit(Started{Experiment: l.Experiment, Plan: l.Plan, Dir: l.Dir, Progress: &l.progress})
+	for _, text := range l.warnings {
+		l.emit(Warning{text})
+	}
+	err := l.all(ctx)
+	err = errors.Join(err, l.store.close())
+	sum := Summary{
+		Dir: l.Dir, Total: len(l.Plan.Runs), Measured: l.progress.Measured, Warmup: l.progress.Warmup,
+		Warnings: l.warnings, Elapsed: l.clock.Now().Sub(start),
+	}
+	l.emit(Finished{sum})
+	return sum, err
+}
+
+// all runs what has not run, in the order of the plan.
+func (l *loop) all(ctx context.Context) error {
+	attempts := 1 + l.Experiment.Plan.Retries
+	for i := range l.Plan.Runs {
+		run := &l.Plan.Runs[i]
+		t := &l.Plan.Treatments[run.Treatment]
+		// The rotation goes by the place in the plan, so runs that are on file
+		// already take their turn too.
+		turn := l.cpus.turn(t)
+		state := &l.done[i]
+		if state.ended(attempts) {
+			continue
+		}
+		for !state.ended(attempts) {
+			if err := l.gap(ctx); err != nil {
+				return err
+			}
+			if err := l.attempt(ctx, i, turn); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ended is true when no further attempt at a run is due.
+func (s runState) ended(attempts int) bool {
+	return s.outcome == StateKept || int(s.attempts) >= attempts
+}
+
+// gap lets the machine settle before a run. What would disturb a child is done
+// here: syncing, and what Quiet and the handler of events do.
+func (l *loop) gap(ctx context.Context) error {
+	idle := l.Experiment.Plan.Idle
+	now := l.clock.Now()
+	until := now.Add(idle)
+	l.progress.gap = 0
+	if idle > 0 || now.Sub(l.lastSync) >= time.Second {
+		if err := l.store.sync(); err != nil {
+			return err
+		}
+		l.lastSync = l.clock.Now()
+	}
+	if l.Quiet != nil {
+		l.Quiet()
+	}
+	if err := l.store.reserve(); err != nil {
+		return err
+	}
+	for idle > 0 {
+		left := until.Sub(l.clock.Now())
+		if left <= 0 {
+			break
+		}
+		l.progress.gap = idle - left
+		l.emit(Gap{Left: left, Progress: &l.progress})
+		if l.clock.Sleep(ctx, min(left, time.Second)) != nil {
+			break
+		}
+	}
+	l.progress.gap = idle
+	if ctx.Err() != nil {
+		return ErrInterrupted
+	}
+	return nil
+}
+
+// attempt runs a run once and writes down what came of it.
+func (l *loop) attempt(ctx context.Context, i, turn int) error {
+	run := &l.Plan.Runs[i]
+	t := &l.Plan.Treatments[run.Treatment]
+	state := &l.done[i]
+	r := l.begin(i, int(state.attempts)+1)
+	l.emit(RunStarted{Run: i, Attempt: r.Attempt, Treatment: t, Progress: &l.progress})
+	from := l.clock.Now()
+	res, err := l.execute(ctx, t, turn, run, r)
+	if errors.Is(err, ErrInterrupted) {
+		return err
+	}
+	l.previous = t.Index
+	l.judge(t, &res, err, r)
+	tail := l.keepBad(&res, r)
+	l.progress.estimate.Observe(t.Index, l.clock.Now().Sub(from))
+	if err := l.store.append(r); err != nil {
+		return err
+	}
+	if err := l.store.setState(i, stateOf(r.Outcome)); err != nil {
+		return err
+	}
+	state.attempts, state.outcome = uint16(r.Attempt), stateOf(r.Outcome)
+	again := !state.ended(1 + l.Experiment.Plan.Retries)
+	if !again {
+		l.progress.estimate.Ended(t.Index)
+		l.progress.count(r.Outcome, r.Warmup)
+	}
+	l.emit(RunEnded{Record: r, Tail: tail, Again: again, Progress: &l.progress})
+	return nil
+}
+
+// count takes in the outcome of a run's last attempt.
+func (p *Progress) count(o Outcome, warmup bool) {
+	p.gap = 0
+	if warmup {
+		p.Warmup.add(o)
+		return
+	}
+	p.Measured.add(o)
+}
+
+// begin fills in what is known of a run before it starts.
+func (l *loop) begin(i, attempt int) *Record {
+	run := &l.Plan.Runs[i]
+	t := &l.Plan.Treatments[run.Treatment]
+	l.record.reset()
+	r := &l.record
+	r.Run, r.Attempt, r.Block, r.Position = i, attempt, int(run.Block), int(run.Position)
+	r.Treatment, r.Previous = t.Index, l.previous
+	r.Workload, r.Mode, r.Condition, r.Levels = t.Workload, t.Mode, t.Condition, t.Levels
+	r.Warmup = run.Block == 0
+	r.Start = l.clock.Now()
+	return r
+}
+
+// execute chooses the CPUs of a run and runs it. ErrInterrupted says that the
+// run does not count; other errors are why it could not start.
+func (l *loop) execute(ctx context.Context, t *Treatment, turn int, run *Run, r *Record) (Result, error) {
+	cpus, choice, err := l.cpus.choose(ctx, t, turn, int(run.Block))
+	if ctx.Err() != nil {
+		return Result{}, ErrInterrupted
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	r.Choice = choice
+	if !cpus.Empty() {
+		r.CPUs = cpus.String()
+	}
+	job := l.jobs[t.Index]
+	job.CPUs = cpus
+	res, err := l.Executor.Execute(ctx, job)
+	if res.Interrupted || err != nil && ctx.Err() != nil {
+		return Result{}, ErrInterrupted
+	}
+	return res, err
+}
+
+// keepBad keeps the output of a run that did not go well, and gives its end
+// for the terminal.
+func (l *loop) keepBad(res *Result, r *Record) []byte {
+	if r.Outcome == Kept {
+		return nil
+	}
+	output, err := l.store.keepOutput(r.Run, r.Attempt, res)
+	if err != nil {
+		// The record matters more than the output: it is written without.
+		r.Warnings = append(r.Warnings, err.Error())
+	}
+	r.Output = output
+	for _, s := range []struct {
+		name   string
+		stream *Stream
+	}{{"stdout", &res.Stdout}, {"stderr", &res.Stderr}} {
+		if s.stream.Cut() && output != "" {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s was %d bytes long; of it the first %d and the last %d are kept (the limit)",
+				s.name, s.stream.Total, len(s.stream.Head), len(s.stream.Tail)))
+		}
+	}
+	if res.Stderr.Total > 0 {
+		return res.Stderr.end()
+	}
+	return res.Stdout.end()
+}
+
+// tailLimit is how many bytes of a bad run's output an event shows.
+const tailLimit = 2048
+
+// end is the last bytes of a stream.
+func (s *Stream) end() []byte {
+	b := s.Head
+	if s.Cut() && len(s.Tail) > 0 {
+		b = s.Tail
+	}
+	return b[max(0, len(b)-tailLimit):]
+}
+
+func (l *loop) emit(e Event) {
+	if l.Events != nil {
+		l.Events(e)
+	}
+}
+
+// warn tells and keeps a doubt about the session.
+func (l *loop) warn(text string) {
+	l.warnings = append(l.warnings, text)
+	l.emit(Warning{text})
+}

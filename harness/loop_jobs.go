@@ -1,0 +1,88 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// makeJobs resolves what each treatment runs, and refuses the plan when a
+// command is not there: all of them at once, before anything has run.
+func (l *loop) makeJobs() ([]Job, error) {
+	jobs := make([]Job, len(l.Plan.Treatments))
+	checked := map[[2]string]bool{}
+	var errs []error
+	for i := range jobs {
+		t := &l.Plan.Treatments[i]
+		job, err := l.makeJob(t)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		jobs[i] = job
+		// Once for each workload: a hundred treatments of a missing command
+		// are one fault.
+		key := [2]string{t.Workload, job.Argv[0]}
+		if checked[key] {
+			continue
+		}
+		checked[key] = true
+		if err := findCommand(job.Argv[0]); err != nil {
+			errs = append(errs, fmt.Errorf("cannot run workload %q: %v", t.Workload, err))
+		}
+	}
+	return jobs, errors.Join(errs...)
+}
+
+// findCommand says why a command is not there, and what to do.
+func findCommand(name string) error {
+	_, err := exec.LookPath(name)
+	if err == nil || errors.Is(err, exec.ErrDot) {
+		return nil
+	}
+	var e *exec.Error
+	if errors.As(err, &e) {
+		err = e.Err
+	}
+	if strings.Contains(name, "/") {
+		return fmt.Errorf("command %q: %v (paths are relative to the experiment's file)", name, err)
+	}
+	return fmt.Errorf("command %q: %v (a command beside the experiment's file is written %q)", name, err, "./"+name)
+}
+
+// makeJob resolves what one treatment runs.
+func (l *loop) makeJob(t *Treatment) (Job, error) {
+	job := Job{
+		Dir: l.Experiment.Dir, Timeout: l.Experiment.Plan.Timeout, OutputLimit: l.OutputLimit, Layers: t.Layers,
+		Env: append(append(make([]string, 0, len(l.Env)+len(t.Env)), l.Env...), t.Env...),
+	}
+	if t.Spec.Dir != "" {
+		job.Dir = t.Spec.Dir
+		if !filepath.IsAbs(job.Dir) {
+			job.Dir = filepath.Join(l.Experiment.Dir, job.Dir)
+		}
+	}
+	if t.Spec.Kernel != "" {
+		if len(l.Self) == 0 {
+			return Job{}, fmt.Errorf("cannot run workload %q: nothing is known that could start kernel %q", t.Workload, t.Spec.Kernel)
+		}
+		job.Argv = append(append(append([]string{}, l.Self...), t.Spec.Kernel), t.Args...)
+		return job, nil
+	}
+	if len(t.Args) == 0 || t.Args[0] == "" {
+		return Job{}, fmt.Errorf("cannot run workload %q: its command is empty", t.Workload)
+	}
+	job.Argv = append([]string{}, t.Args...)
+	if name := job.Argv[0]; strings.Contains(name, "/") && !filepath.IsAbs(name) {
+		// Relative to the experiment and not to the working directory of the
+		// child, which may be another.
+		abs, err := filepath.Abs(filepath.Join(l.Experiment.Dir, name))
+		if err != nil {
+			return Job{}, fmt.Errorf("cannot run workload %q: %v", t.Workload, err)
+		}
+		job.Argv[0] = abs
+	}
+	return job, nil
+}

@@ -1,0 +1,225 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"sort"
+
+	"goset/metric"
+)
+
+// judge decides what a run's values are worth and completes its record. failed
+// is why it could not start; nil when it did.
+func (l *loop) judge(t *Treatment, res *Result, failed error, r *Record) {
+	if failed != nil {
+		r.Outcome, r.Reason, r.Exit = Failed, failed.Error(), exitOf(failed)
+		if r.Values == nil {
+			r.Values = map[string]float64{}
+		}
+		return
+	}
+	r.Start, r.Exit, r.Signal, r.Layers = res.Start, res.Exit, res.Signal, res.Layers
+	r.Counters = res.Counters
+	l.processValues(t, res, r)
+	if reason := unhappy(l.jobs[t.Index], res); reason != "" {
+		r.Outcome, r.Reason = Failed, reason
+		return
+	}
+	r.Outcome = Kept
+	if res.Leftover > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d processes that it left behind were ended", res.Leftover))
+	}
+	l.extract(t, res, r)
+	l.layers(t, r)
+	finite(r)
+}
+
+// exitOf is the exit status that shells and env(1) give a command that could
+// not be started: 127 when it is not there, else 126.
+func exitOf(err error) int {
+	var e interface{ ExitCode() int }
+	if errors.As(err, &e) {
+		return e.ExitCode()
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return 127
+	}
+	return 126
+}
+
+// unhappy says why a run did not end well.
+func unhappy(job Job, res *Result) string {
+	switch {
+	case res.TimedOut:
+		return fmt.Sprintf("timed out after %v", job.Timeout)
+	case res.Signal != "":
+		return "ended by " + res.Signal
+	case res.Exit != 0:
+		return fmt.Sprintf("exit status %d", res.Exit)
+	}
+	return ""
+}
+
+// voids makes a run void; the first reason stays.
+func (r *Record) voids(reason string) {
+	if r.Outcome == Kept {
+		r.Outcome, r.Reason = Void, reason
+	}
+}
+
+// processValues puts the figures of wait4(2) into the record.
+func (l *loop) processValues(t *Treatment, res *Result, r *Record) {
+	if r.Values == nil {
+		r.Values = map[string]float64{}
+	}
+	r.Values["wall"] = res.Wall.Seconds()
+	r.Values["user"] = res.User.Seconds()
+	r.Values["sys"] = res.Sys.Seconds()
+	r.Values["max-rss"] = float64(res.MaxRSS)
+	r.Values["voluntary-switches"] = float64(res.Voluntary)
+	r.Values["involuntary-switches"] = float64(res.Involuntary)
+}
+
+// extract reads the output of a run that ended well.
+func (l *loop) extract(t *Treatment, res *Result, r *Record) {
+	x, err := l.extractors[t.Workload].Extract(*res)
+	if err != nil {
+		r.voids(err.Error())
+		return
+	}
+	if x.Void != "" {
+		r.voids(x.Void)
+	}
+	for name, v := range x.Values {
+		r.Values[name] = v
+	}
+	r.Iterations = x.Iterations
+	r.Warnings = append(r.Warnings, x.Warnings...)
+	l.known.describe(r, x.Metrics)
+	if text := l.known.shape(r, x.Shape); text != "" {
+		r.Warnings = append(r.Warnings, text)
+		l.warn(text)
+	}
+}
+
+// layers makes a run void when a layer did not hold, but for optional ones.
+func (l *loop) layers(t *Treatment, r *Record) {
+	for _, s := range r.Layers {
+		if s.Held {
+			continue
+		}
+		text := fmt.Sprintf("layer %q did not hold: asked %q, achieved %q", s.Layer, s.Asked, s.Achieved)
+		if s.Note != "" {
+			text += ": " + s.Note
+		}
+		if l.BestEffort || slices.Contains(t.Layers.Optional, s.Layer) {
+			r.Warnings = append(r.Warnings, text)
+			continue
+		}
+		r.voids(text)
+	}
+}
+
+// finite takes numbers out of the record that no statistic can use, and JSON
+// cannot hold: never a zero in their place.
+func finite(r *Record) {
+	var bad []string
+	for name, v := range r.Values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			bad = append(bad, fmt.Sprintf("metric %q is %v", name, v))
+			delete(r.Values, name)
+		}
+	}
+	for name, vs := range r.Iterations {
+		for i, v := range vs {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				bad = append(bad, fmt.Sprintf("iteration %d of metric %q is %v", i+1, name, v))
+				delete(r.Iterations, name)
+				break
+			}
+		}
+	}
+	if len(bad) > 0 {
+		sort.Strings(bad) // maps have no order; the reason must
+		r.voids(bad[0])
+	}
+	for name, v := range r.Counters {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("counter %q is %v and left out", name, v))
+			delete(r.Counters, name)
+		}
+	}
+}
+
+// known is what the records so far have said about each workload.
+type known struct {
+	metrics map[string]map[string]metric.Metric // workload, name
+	shapes  map[string]lastShape                // workload
+}
+
+// lastShape is the form that a workload's output had last.
+type lastShape struct {
+	shape, mode string
+	run         int
+	warned      bool
+}
+
+func newKnown() known {
+	return known{metrics: map[string]map[string]metric.Metric{}, shapes: map[string]lastShape{}}
+}
+
+// describe puts those metrics into the record that no earlier record of its
+// workload has described, or described otherwise.
+func (k *known) describe(r *Record, metrics []metric.Metric) {
+	of := k.metrics[r.Workload]
+	if of == nil {
+		of = map[string]metric.Metric{}
+		k.metrics[r.Workload] = of
+	}
+	for _, m := range metrics {
+		if of[m.Name] == m && m.Name != "" {
+			continue
+		}
+		of[m.Name] = m
+		r.Metrics = append(r.Metrics, m)
+	}
+}
+
+// shape notes the form of a run's output, and gives a warning the first time
+// that it changes within a workload.
+func (k *known) shape(r *Record, shape string) string {
+	if shape == "" {
+		return ""
+	}
+	last, ok := k.shapes[r.Workload]
+	now := lastShape{shape: shape, mode: r.Mode, run: r.Run, warned: last.warned}
+	if ok && last.shape == shape {
+		last.mode, last.run = r.Mode, r.Run
+		k.shapes[r.Workload] = last
+		return ""
+	}
+	r.Shape = shape
+	var text string
+	if ok && !last.warned {
+		text = fmt.Sprintf("the output of workload %q has another form in run %d (mode %q) than in run %d (mode %q): numbers under one name may not be the same quantity",
+			r.Workload, r.Run, r.Mode, last.run, last.mode)
+		now.warned = true
+	}
+	k.shapes[r.Workload] = now
+	return text
+}
+
+// recall takes in a record of an earlier session.
+func (k *known) recall(r *Record) {
+	if len(r.Metrics) > 0 {
+		var ignored Record
+		ignored.Workload = r.Workload
+		k.describe(&ignored, r.Metrics)
+	}
+	var ignored Record
+	ignored.Workload, ignored.Mode, ignored.Run = r.Workload, r.Mode, r.Run
+	k.shape(&ignored, r.Shape)
+}
