@@ -129,8 +129,10 @@ func benchConfig(experiment string, t *treatment, mode []harness.Level) []benchf
 // benchName is the benchmark's name without "Benchmark". What follows a last
 // "-" must not be a number, or it would be read as GOMAXPROCS.
 func benchName(workload string, levels []harness.Level) string {
-	r, n := utf8.DecodeRuneInString(workload)
-	s := string(unicode.ToUpper(r)) + benchWord(workload[n:])
+	s := benchWord(workload)
+	if r, n := utf8.DecodeRuneInString(s); n > 0 {
+		s = string(unicode.ToUpper(r)) + s[n:]
+	}
 	for _, l := range levels {
 		s += "/" + benchWord(l.Factor) + "=" + benchWord(l.Value)
 	}

@@ -21,9 +21,9 @@ type Source interface {
 // Bounds of what is kept of things that have no natural bound.
 const (
 	// MaxIterations is how many pooled iterations are kept exactly, over all
-	// treatments and metrics: 128 MiB. Above it the largest pools are thinned,
+	// treatments and metrics: 32 MiB. Above it the largest pools are thinned,
 	// and a footnote says so.
-	MaxIterations = 1 << 24
+	MaxIterations = 1 << 22
 	maxTexts      = 20 // distinct warnings, or CPU sets, of one treatment
 	maxExcluded   = 3  // void and failed runs of one treatment that are listed
 )
