@@ -169,7 +169,7 @@ func verdict(sum harness.Summary, interrupted bool) error {
 // hostFacts describes the machine for the manifest. What could not be read is
 // absent from the facts, and that is all that the manifest needs to know.
 func hostFacts() json.RawMessage {
-	facts, _ := host.ReadFacts(host.Local)
+	facts := host.Facts{}
 	text, err := json.Marshal(facts)
 	if err != nil {
 		return nil

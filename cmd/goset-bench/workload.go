@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -10,6 +11,18 @@ import (
 	"goset/workloads"
 	"goset/workloads/all"
 )
+
+// kernelFault tells a parameter that breaks its rule from a kernel that failed.
+func kernelFault(err error) error {
+	var p *workloads.ParamError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &p):
+		return &exitError{exitUsage, err}
+	}
+	return failed(err)
+}
 
 // workloadCommand has one command per bundled kernel, with the flags that
 // harness.Kernels describes: an experiment's keys and these flags are one table.
