@@ -12,6 +12,7 @@ import (
 
 	"goset/harness"
 	"goset/metric"
+	"goset/stats"
 )
 
 // Bench writes the kept runs in the Go benchmark format, a line per run with all
@@ -26,15 +27,22 @@ import (
 // alone: "time-sec/iteration", "triad-B/s". Values are in base units, with
 // "sec" for seconds as benchstat has it: it scales by itself. The iteration
 // count of every line is 1: one run.
+//
+// benchstat compares by ratios and warns where it cannot. So a metric that tables
+// do not show either is left out when in some cell its median is not positive
+// or no two of its values differ: page faults that never happen, say.
 func Bench(w io.Writer, d *Data, opts Options) error {
 	factors := opts.ModeFactors
 	if factors == nil {
 		factors = layerKeys()
 	}
 	out := &benchInk{w: benchfmt.NewWriter(w), units: map[string][]string{}}
+	for name, w := range d.workloads {
+		out.units[name] = benchUnits(w.metrics)
+	}
 	for _, t := range d.treatments {
-		if out.units[t.workload] == nil {
-			out.units[t.workload] = benchUnits(d.workloads[t.workload].metrics)
+		if err := out.leaveOut(t, d.workloads[t.workload].metrics); err != nil {
+			return err
 		}
 	}
 	if err := out.metadata(d); err != nil {
@@ -50,7 +58,25 @@ func Bench(w io.Writer, d *Data, opts Options) error {
 
 type benchInk struct {
 	w     *benchfmt.Writer
-	units map[string][]string // by workload and metric index
+	units map[string][]string // by workload and metric index; "": left out
+}
+
+// leaveOut marks the metrics that in this treatment have nothing to compare.
+func (b *benchInk) leaveOut(t *treatment, metrics []metric.Metric) error {
+	for i, m := range metrics {
+		xs := t.lookup(i).values
+		if m.Shown || len(xs) == 0 || len(metrics) == 1 {
+			continue
+		}
+		median, err := stats.Median(xs)
+		if err != nil {
+			return err
+		}
+		if median.V <= 0 || len(xs) > 1 && slices.Min(xs) == slices.Max(xs) {
+			b.units[t.workload][i] = ""
+		}
+	}
+	return nil
 }
 
 // metadata writes the good direction of every unit. A unit that two workloads
@@ -61,6 +87,9 @@ func (b *benchInk) metadata(d *Data) error {
 	for _, t := range d.treatments {
 		for i, m := range d.workloads[t.workload].metrics {
 			u := b.units[t.workload][i]
+			if u == "" {
+				continue
+			}
 			if have, ok := better[u]; ok && have != m.Better {
 				better[u] = metric.Unknown
 				continue
@@ -92,7 +121,9 @@ func (b *benchInk) treatment(t *treatment, experiment string, modeFactors []stri
 			if c == nil || next[i] == len(c.at) || int(c.at[next[i]]) != run {
 				continue
 			}
-			res.Values = append(res.Values, benchfmt.Value{Value: c.values[next[i]], Unit: b.units[t.workload][i]})
+			if u := b.units[t.workload][i]; u != "" {
+				res.Values = append(res.Values, benchfmt.Value{Value: c.values[next[i]], Unit: u})
+			}
 			next[i]++
 		}
 		if len(res.Values) == 0 {

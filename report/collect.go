@@ -56,6 +56,7 @@ type Data struct {
 	byIndex    map[int]*treatment
 	factors    names // of all treatments, in the order of the plan
 	counters   names // of all records, sorted
+	iterations bool  // some record has iterations, be it a void one
 	pooled     int   // iterations kept, all pools
 	limit      int
 }
@@ -149,6 +150,7 @@ func (d *Data) add(r *harness.Record) error {
 	if err := w.describe(t.workload, r); err != nil {
 		return err
 	}
+	d.iterations = d.iterations || len(r.Iterations) > 0
 	for name := range r.Counters {
 		d.counters.add(name)
 	}

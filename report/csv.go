@@ -138,8 +138,10 @@ func RunsCSV(ctx context.Context, w io.Writer, d *Data, src Source) error {
 func IterationsCSV(ctx context.Context, w io.Writer, d *Data, src Source) error {
 	p := &perRun{d: d, iterations: csv.NewWriter(w)}
 	p.iterationHeader()
-	if err := src.Each(ctx, p.iteration); err != nil {
-		return err
+	if d.iterations { // or a reading of all records would yield nothing
+		if err := src.Each(ctx, p.iteration); err != nil {
+			return err
+		}
 	}
 	p.iterations.Flush()
 	return p.iterations.Error()

@@ -33,7 +33,6 @@ func (rs records) Each(_ context.Context, f func(*harness.Record) error) error {
 type builder struct {
 	rs         records
 	treatments []harness.Treatment
-	described  map[string]bool
 }
 
 // treat declares a treatment and returns its index.

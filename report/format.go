@@ -41,7 +41,7 @@ func formatOf(t *Table) format {
 		}
 	}
 	f := format{}
-	f.factor, f.unit = metric.Scale(values, t.Metric.Unit, t.Metric.Show)
+	f.factor, f.unit = scaleOf(values, t.Metric)
 	smallest, largest := extent(values, f.factor)
 	smallestSD, largestSD := extent(sds, f.factor)
 	if smallestSD == 0 {
@@ -54,6 +54,28 @@ func formatOf(t *Table) format {
 	f.decimals = max(places(smallest, 3), places(smallestSD, 3))
 	f.decimals = max(min(f.decimals, maxDigits-integerDigits(largest)), min(places(smallest, 3), 12), 0)
 	return f
+}
+
+// scaleOf is the metric's own prefix, or another where that makes the numbers
+// unreadable, or a power of ten where the unit takes no prefix.
+func scaleOf(values []float64, m metric.Metric) (factor float64, unit string) {
+	for _, show := range []string{m.Show, ""} {
+		factor, unit = metric.Scale(values, m.Unit, show)
+		if _, largest := extent(values, factor); largest == 0 || largest >= 1e-3 && largest < 1e8 {
+			return factor, unit
+		}
+	}
+	_, largest := extent(values, factor)
+	e := 3 * int(math.Floor(math.Log10(largest)/3))
+	return factor * math.Pow10(-e), strings.TrimSpace("10" + raised(e) + " " + unit)
+}
+
+// raised writes an exponent.
+func raised(e int) string {
+	if e < 0 {
+		return "⁻" + superscript(-e)
+	}
+	return superscript(e)
 }
 
 // extent returns the smallest and the largest magnitude but zero.

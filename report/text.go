@@ -21,7 +21,7 @@ type TextOptions struct {
 const (
 	defaultWidth = 100
 	minWidth     = 40 // below this nothing can be laid out; lines are then longer
-	maxLabel     = 32 // a row's label is wrapped above this
+	maxLabel     = 32 // a row's label is wrapped above this, or above two fifths of the width
 )
 
 // The escape sequences of the text ink.
@@ -283,7 +283,7 @@ func excludedLine(r *Row, e *Excluded) string {
 // block writes the rows with the given columns. Columns that do not fit into the
 // width go to further blocks, each with the labels again: nothing is cut.
 func (p *textInk) block(t *Table, f format, cols []shown, marks []string) {
-	labels, width := rowLabels(t)
+	labels, width := p.rowLabels(t)
 	cells := cellsOf(t, f, cols, marks)
 	for len(cells) > 0 {
 		n := p.fit(cells, width)
@@ -294,7 +294,7 @@ func (p *textInk) block(t *Table, f format, cols []shown, marks []string) {
 
 // fits is true when a block needs no second chunk.
 func (p *textInk) fits(t *Table, f format, cols []shown, marks []string) bool {
-	_, width := rowLabels(t)
+	_, width := p.rowLabels(t)
 	cells := cellsOf(t, f, cols, marks)
 	return p.fit(cells, width) == len(cells)
 }
@@ -323,9 +323,9 @@ func markColumn(marks []string) []texttab.Cell {
 }
 
 // rowLabels wraps the labels and returns the width of the widest line.
-func rowLabels(t *Table) (labels [][]string, width int) {
+func (p *textInk) rowLabels(t *Table) (labels [][]string, width int) {
 	for i := range t.Rows {
-		ls := texttab.Wrap(t.Rows[i].Label(), maxLabel)
+		ls := texttab.Wrap(t.Rows[i].Label(), min(maxLabel, 2*p.opts.Width/5)-2)
 		for j, l := range ls {
 			if j > 0 {
 				ls[j] = "  " + l
