@@ -129,19 +129,19 @@ func (l *loop) layers(t *Treatment, r *Record) {
 func finite(r *Record) {
 	var bad, warnings []string
 	for name, v := range r.Values {
-		if notFinite(v) {
+		if unfit(v) {
 			bad = append(bad, fmt.Sprintf("metric %q is %v", name, v))
 			delete(r.Values, name)
 		}
 	}
 	for name, vs := range r.Iterations {
-		if i := slices.IndexFunc(vs, notFinite); i >= 0 {
+		if i := slices.IndexFunc(vs, unfit); i >= 0 {
 			bad = append(bad, fmt.Sprintf("iteration %d of metric %q is %v", i+1, name, vs[i]))
 			r.Iterations = without(r.Iterations, name)
 		}
 	}
 	for name, v := range r.Counters {
-		if notFinite(v) {
+		if unfit(v) {
 			warnings = append(warnings, fmt.Sprintf("counter %q is %v and left out", name, v))
 			r.Counters = without(r.Counters, name)
 		}
@@ -155,7 +155,7 @@ func finite(r *Record) {
 	}
 }
 
-func notFinite(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
+func unfit(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
 
 // without copies a map, which may be the executor's or the extractor's own,
 // but for one name.

@@ -39,7 +39,7 @@ func (m *Manifest) differences(now Provenance) []string {
 	if m.Host == nil || now.Host == nil {
 		return texts
 	}
-	before, after := flatten(m.Host), flatten(now.Host)
+	before, after := flattenFacts(m.Host), flattenFacts(now.Host)
 	paths := make([]string, 0, len(before))
 	for path := range before {
 		paths = append(paths, path)
@@ -68,9 +68,9 @@ func orAbsent(facts map[string]string, path string) string {
 	return "absent"
 }
 
-// flatten gives the values of a JSON document by path, each as JSON; nothing
+// flattenFacts gives the values of a JSON document by path, each as JSON; nothing
 // for what is no JSON, which differs from everything.
-func flatten(text json.RawMessage) map[string]string {
+func flattenFacts(text json.RawMessage) map[string]string {
 	out := map[string]string{}
 	var v any
 	d := json.NewDecoder(strings.NewReader(string(text)))
@@ -79,19 +79,19 @@ func flatten(text json.RawMessage) map[string]string {
 		out["host facts"] = strconv.Quote(string(text))
 		return out
 	}
-	flattenInto(out, "", v)
+	flattenFactsInto(out, "", v)
 	return out
 }
 
-func flattenInto(out map[string]string, path string, v any) {
+func flattenFactsInto(out map[string]string, path string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, member := range v {
-			flattenInto(out, strings.TrimPrefix(path+"."+name, "."), member)
+			flattenFactsInto(out, strings.TrimPrefix(path+"."+name, "."), member)
 		}
 	case []any:
 		for i, element := range v {
-			flattenInto(out, fmt.Sprintf("%s[%d]", path, i), element)
+			flattenFactsInto(out, fmt.Sprintf("%s[%d]", path, i), element)
 		}
 	default:
 		b, err := json.Marshal(v)
