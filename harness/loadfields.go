@@ -97,7 +97,7 @@ func (l *loader) word(n *node, words []string) (string, bool) {
 
 func (l *loader) duration(n *node, least, most time.Duration) (time.Duration, bool) {
 	text, _ := n.value.(string)
-	d, ok := parseDuration(text, least, most)
+	d, ok := durationWithin(text, least, most)
 	if !ok {
 		l.one(n, durationRule(least, most))
 	}
@@ -120,7 +120,7 @@ func shortDuration(d time.Duration) string {
 	return s
 }
 
-func parseDuration(text string, least, most time.Duration) (time.Duration, bool) {
+func durationWithin(text string, least, most time.Duration) (time.Duration, bool) {
 	d, err := time.ParseDuration(text)
 	return d, err == nil && d >= least && d <= most
 }

@@ -53,7 +53,7 @@ func placeKeys() []layerKey {
 			}},
 		{"sample", aString, durationRule(10*time.Millisecond, 10*time.Minute), nil,
 			func(m *isolation.Mode, s string) (ok bool) {
-				m.Sample, ok = parseDuration(s, 10*time.Millisecond, 10*time.Minute)
+				m.Sample, ok = durationWithin(s, 10*time.Millisecond, 10*time.Minute)
 				return ok
 			}},
 		wordKey("rank", []string{"interrupts", "busy", "all"}, func(m *isolation.Mode, s string) { m.Rank = s }),

@@ -3,10 +3,6 @@
 // is an absent value.
 package host
 
-// FS is the root under which /proc and /sys are read: "/" for this machine,
-// a folder for another machine's files.
-type FS string
-
 // Facts is what stands in a manifest about the machine. Every field that could
 // not be read is absent.
 type Facts struct{}

@@ -30,4 +30,7 @@ type Metric struct {
 	Better Direction `json:"better,omitempty"`
 	// Shown is whether tables show the metric unless told otherwise.
 	Shown bool `json:"shown,omitempty"`
+	// Found is true of a metric that nobody declared: a number found in the
+	// output. Tables show it when its values vary.
+	Found bool `json:"found,omitempty"`
 }

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes of goset-bench.
+const (
+	exitDone        = 0
+	exitFailed      = 1 // a run or a layer failed
+	exitUsage       = 2 // usage or experiment faults
+	exitInterrupted = 130
+)
+
+// exitError carries the exit code that an error stands for.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// usagef is for what the caller typed: exit code 2.
+func usagef(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// failed is for what went wrong while doing it: exit code 1.
+func failed(err error) error { return &exitError{exitFailed, err} }
+
+// app is what the commands share: the streams.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+// run is the whole program. It returns the exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{stdin, stdout, stderr}
+	root := a.root()
+	root.SetArgs(oneDash(args))
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitDone
+	}
+	var e *exitError
+	if !errors.As(err, &e) {
+		// cobra's own errors are all about what was typed.
+		e = &exitError{exitUsage, err}
+	}
+	if e.err != errSaid {
+		fmt.Fprintf(stderr, "goset-bench: %v\n", e.err)
+	}
+	if e.code == exitUsage && e == err {
+		return e.code
+	}
+	if e.code == exitUsage {
+		fmt.Fprintf(stderr, "Try '%s -h'.\n", cmd.CommandPath())
+	}
+	return e.code
+}
+
+// errSaid is for failures whose message is already on the terminal.
+var errSaid = errors.New("said")
+
+// root builds the command tree anew for every call: nothing is global.
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "goset-bench",
+		Short:         "Run benchmark experiments under modes of CPU isolation",
+		Long:          rootHelp,
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetVersionTemplate("goset-bench {{.Version}}\n")
+	root.AddCommand(a.runCommand(), a.planCommand(), a.resumeCommand(), a.reportCommand(), a.listCommand(), a.workloadCommand())
+	return root
+}
+
+const rootHelp = `goset-bench runs declared experiments. A TOML file names workloads (bundled
+kernels or any command) and modes (unpinned, pinned, isolated); goset-bench
+expands them into a randomized run matrix, runs every cell in a process of its
+own, and prints median, interval, sd and spread per mode, with CSV beside it.
+
+  goset-bench run quickstart            four kernels under three modes, a minute
+  goset-bench plan published            what a file would do here; changes nothing
+  goset-bench run -runs 10 -- ./task    any command, without a file
+
+Flags may be written with one dash or two. Exit codes: 0 done, 1 a run or a
+layer failed, 2 usage or experiment faults, 130 interrupted.`
+
+// oneDash lets every long flag be written with one dash, as Go's own tools
+// do: pflag would read -runs as a cluster of one-letter flags. Words after
+// "--" are the measured command's and stay as they are.
+func oneDash(args []string) []string {
+	out := make([]string, 0, len(args))
+	for i, arg := range args {
+		if arg == "--" {
+			return append(out, args[i:]...)
+		}
+		if len(arg) > 2 && arg[0] == '-' && letter(arg[1]) && arg[2] != '=' {
+			arg = "-" + arg
+		}
+		out = append(out, arg)
+	}
+	return out
+}
+
+func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+// nearest is "" or a hint that names the candidate closest to word.
+func nearest(word string, candidates []string) string {
+	best, at := "", 4
+	for _, c := range candidates {
+		if d := distance(strings.ToLower(word), strings.ToLower(c)); d < at && d < len(c) {
+			best, at = c, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %q?)", best)
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"goset/experiments"
+	"goset/harness"
+)
+
+func (a *app) listCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the shipped experiments, the bundled kernels and the results here",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			prefs, err := readPreferences(cmd.Flags())
+			if err != nil {
+				return err
+			}
+			return a.list(prefs.text("results", defaultResults))
+		},
+	}
+}
+
+// list prints the three kinds of thing that other commands take by name.
+func (a *app) list(results string) error {
+	fmt.Fprintln(a.stdout, "experiments (goset-bench run NAME, or a file of your own):")
+	for _, name := range experiments.Names() {
+		text, err := experiments.Read(name)
+		if err != nil {
+			return failed(err)
+		}
+		e, err := harness.Load(name+".toml", text, harness.LoadOptions{})
+		if err != nil {
+			return failed(err)
+		}
+		fmt.Fprintf(a.stdout, "  %-14s %s\n", name, e.Title)
+	}
+	fmt.Fprintln(a.stdout, "kernels (goset-bench workload NAME -h):")
+	for _, k := range harness.Kernels() {
+		fmt.Fprintf(a.stdout, "  %-14s %s\n", k.Name, kernelParams(k))
+	}
+	return a.listResults(results)
+}
+
+func kernelParams(k harness.Kernel) string {
+	var parts []string
+	for _, p := range k.Params {
+		parts = append(parts, p.Name+"="+p.Default)
+	}
+	return strings.Join(parts, " ")
+}
+
+// listResults lists the result folders below dir, in the order of their names,
+// which begin with the experiment and end with the time.
+func (a *app) listResults(dir string) error {
+	manifests, err := filepath.Glob(filepath.Join(dir, "*", "manifest.json"))
+	if err != nil {
+		return failed(fmt.Errorf("cannot list results in %q: %v", dir, err))
+	}
+	fmt.Fprintf(a.stdout, "results in %s (goset-bench report DIR):\n", dir)
+	for _, m := range manifests {
+		info, err := os.Stat(m)
+		if err != nil {
+			fmt.Fprintf(a.stdout, "  %s (%v)\n", filepath.Dir(m), err)
+			continue
+		}
+		fmt.Fprintf(a.stdout, "  %s  %s\n", filepath.Dir(m), info.ModTime().Format(time.DateTime))
+	}
+	if len(manifests) == 0 {
+		fmt.Fprintln(a.stdout, "  none")
+	}
+	return nil
+}

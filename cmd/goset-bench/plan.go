@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"goset/harness"
+	"goset/isolation"
+)
+
+func (a *app) planCommand() *cobra.Command {
+	var set []string
+	var runs string
+	cmd := &cobra.Command{
+		Use:   "plan EXPERIMENT",
+		Short: "Print what an experiment would do here, and change nothing",
+		Long: `plan prints the treatments of an experiment, how many runs they make, how long
+that will take, and which layers cannot be held on this machine. It measures
+nothing and changes nothing. -runs-as prints every run in its order.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeExperiments,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.plan(cmd, args[0], set, runs)
+		},
+	}
+	addPlanFlags(cmd.Flags(), &set)
+	cmd.Flags().StringVar(&runs, "runs-as", "", "also list every run in order: text or csv")
+	cmd.Flags().Bool("best-effort", false, "count layers that cannot be held as warnings")
+	return cmd
+}
+
+// plan prints the matrix, the time and the limits; a mode that cannot run here
+// makes the exit code that `run` would give.
+func (a *app) plan(cmd *cobra.Command, name string, set []string, runs string) error {
+	prefs, err := readPreferences(cmd.Flags())
+	if err != nil {
+		return err
+	}
+	src, err := findSource(name)
+	if err != nil {
+		return err
+	}
+	e, _, err := src.load(prefs, set)
+	if err != nil {
+		return err
+	}
+	p, err := makePlan(e)
+	if err != nil {
+		return err
+	}
+	bestEffort, err := prefs.on("best-effort")
+	if err != nil {
+		return err
+	}
+	findings, err := layerFindings(e, bestEffort)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(a.stdout)
+	if err := printPlan(out, e, p, findings, runs); err != nil {
+		return err
+	}
+	if err := out.Flush(); err != nil {
+		return failed(fmt.Errorf("cannot print plan: %v", err))
+	}
+	if findings.Err() != nil {
+		return failed(fmt.Errorf("this machine cannot hold %d layers that experiment %q asks for", len(findings.Refused()), e.Name))
+	}
+	return nil
+}
+
+func printPlan(out *bufio.Writer, e *harness.Experiment, p *harness.Plan, findings isolation.Findings, runs string) error {
+	switch runs {
+	case "csv":
+		return p.WriteCSV(out)
+	case "", "text":
+	default:
+		return usagef("cannot list runs as %q: want text or csv", runs)
+	}
+	fmt.Fprintf(out, "%s: %s\n", e.Name, e.Title)
+	fmt.Fprintf(out, "%d treatments × %d runs", len(p.Treatments), e.Plan.Runs)
+	if e.Plan.Warmup > 0 {
+		fmt.Fprintf(out, " + %d warm-up", e.Plan.Warmup)
+	}
+	fmt.Fprintf(out, " = %d runs, %s, seed %d\n", len(p.Runs), e.Plan.Order, p.Seed)
+	printTimes(out, e, p)
+	printFindings(out, findings)
+	if runs == "text" {
+		return p.WriteText(out)
+	}
+	return nil
+}
+
+// printTimes lists the treatments with the time of one run each, and the whole.
+// A workload whose time nobody stated is unknown, never nought.
+func printTimes(out *bufio.Writer, e *harness.Experiment, p *harness.Plan) {
+	est := e.Estimate(p)
+	for i := range p.Treatments {
+		t := &p.Treatments[i]
+		took := "unknown time"
+		if d := est.Runs[i]; d >= 0 {
+			took = "about " + d.Round(10*time.Millisecond).String()
+		}
+		fmt.Fprintf(out, "  %-40s %s a run\n", t.Label(), took)
+	}
+	idle := round(time.Duration(len(p.Runs)) * e.Plan.Idle)
+	if est.Known() {
+		fmt.Fprintf(out, "time: about %s, of it %s idle\n", round(est.Total), idle)
+		return
+	}
+	fmt.Fprintf(out, "time: at least %s, of it %s idle, and the runs of %s on top: expect = \"3s\" in a workload has them counted\n",
+		round(est.Total), idle, strings.Join(est.Unknown, ", "))
+}
+
+func printFindings(out *bufio.Writer, findings isolation.Findings) {
+	if len(findings) == 0 {
+		fmt.Fprintln(out, "this machine can hold every layer")
+		return
+	}
+	fmt.Fprintln(out, "this machine cannot hold:")
+	for _, f := range findings {
+		kind := "refused"
+		if f.Optional {
+			kind = "warning"
+		}
+		fmt.Fprintf(out, "  %s: %v\n", kind, f)
+	}
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+
+	"goset/harness"
+)
+
+// preference is one thing a person may set by flag, by GOSET_BENCH_NAME or in
+// config.toml. Those with a Plan key stand above (flag, environment) or below
+// (config.toml) the same key of the experiment.
+type preference struct {
+	name string
+	plan string // "plan.runs"; "" when no experiment key matches
+}
+
+// preferences lists them all; a key of config.toml that is not here is a fault.
+func preferenceTable() []preference {
+	return []preference{
+		{"runs", "plan.runs"}, {"warmup", "plan.warmup"}, {"idle", "plan.idle"},
+		{"order", "plan.order"}, {"seed", "plan.seed"}, {"timeout", "plan.timeout"},
+		{"retries", "plan.retries"}, {"baseline", "plan.baseline"},
+		{"results", ""}, {"quiet", ""}, {"color", ""}, {"best-effort", ""}, {"metrics", ""},
+	}
+}
+
+// preferences holds what a person set. viper resolves; it never sees an
+// experiment file, whose keys it would lower-case.
+type preferences struct {
+	above  *viper.Viper // flags over environment
+	below  *viper.Viper // config.toml
+	config string       // the file that was read, "" for none
+	flags  *pflag.FlagSet
+}
+
+const envPrefix = "GOSET_BENCH"
+
+// readPreferences binds the flags and the environment and reads config.toml
+// where it exists.
+func readPreferences(flags *pflag.FlagSet) (*preferences, error) {
+	p := &preferences{above: viper.New(), below: viper.New(), flags: flags}
+	p.above.SetEnvPrefix(envPrefix)
+	p.above.SetEnvKeyReplacer(strings.NewReplacer("-", "_"))
+	for _, pref := range preferenceTable() {
+		if err := p.above.BindEnv(pref.name); err != nil {
+			return nil, err
+		}
+		if f := flags.Lookup(pref.name); f != nil {
+			if err := p.above.BindPFlag(pref.name, f); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return p, p.readConfig()
+}
+
+// readConfig reads the person's config.toml; that there is none is no fault.
+func (p *preferences) readConfig() error {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		// No home, no preferences: what a service or a bare container has.
+		return nil
+	}
+	file := filepath.Join(dir, "goset-bench", "config.toml")
+	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	p.below.SetConfigFile(file)
+	if err := p.below.ReadInConfig(); err != nil {
+		return usagef("cannot read preferences: %v", err)
+	}
+	p.config = file
+	return p.checkConfig()
+}
+
+func (p *preferences) checkConfig() error {
+	var known []string
+	for _, pref := range preferenceTable() {
+		known = append(known, pref.name)
+	}
+	var faults []error
+	for _, key := range p.below.AllKeys() {
+		if !slices.Contains(known, key) {
+			faults = append(faults, fmt.Errorf("%s: unknown preference %q%s", p.config, key, nearest(key, known)))
+		}
+	}
+	if len(faults) > 0 {
+		return &exitError{exitUsage, errors.Join(faults...)}
+	}
+	return nil
+}
+
+// settings turns the preferences about the plan into settings above and below
+// the experiment, and puts -set above all.
+func (p *preferences) settings(set []string) (harness.LoadOptions, error) {
+	var opt harness.LoadOptions
+	for _, pref := range preferenceTable() {
+		if pref.plan == "" {
+			continue
+		}
+		if p.above.IsSet(pref.name) {
+			opt.Overrides = append(opt.Overrides, harness.Setting{
+				Key: pref.plan, Value: p.above.GetString(pref.name), Origin: p.origin(pref.name)})
+		}
+		if p.below.IsSet(pref.name) {
+			opt.Defaults = append(opt.Defaults, harness.Setting{
+				Key: pref.plan, Value: p.below.GetString(pref.name), Origin: p.config})
+		}
+	}
+	for _, s := range set {
+		key, value, ok := strings.Cut(s, "=")
+		if !ok || key == "" {
+			return opt, usagef("cannot use -set %q: want key=value, as in -set plan.runs=3", s)
+		}
+		opt.Overrides = append(opt.Overrides, harness.Setting{Key: key, Value: value, Origin: "-set " + s})
+	}
+	return opt, nil
+}
+
+// origin names where a preference above the experiment came from.
+func (p *preferences) origin(name string) string {
+	if f := p.flags.Lookup(name); f != nil && f.Changed {
+		return "-" + name
+	}
+	return envPrefix + "_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
+// text resolves a preference that no experiment has: flag, environment,
+// config.toml, default.
+func (p *preferences) text(name, otherwise string) string {
+	switch {
+	case p.above.IsSet(name):
+		return p.above.GetString(name)
+	case p.below.IsSet(name):
+		return p.below.GetString(name)
+	}
+	return otherwise
+}
+
+// on resolves a yes-or-no preference.
+func (p *preferences) on(name string) (bool, error) {
+	switch v := p.text(name, "false"); strings.ToLower(v) {
+	case "true", "1", "yes", "on":
+		return true, nil
+	case "false", "0", "no", "off", "":
+		return false, nil
+	default:
+		return false, usagef("cannot use preference %s = %q: want true or false", name, v)
+	}
+}

@@ -1,0 +1,128 @@
+// Package texttab lays cells out in columns. It knows widths and alignment
+// and nothing of units, numbers or colour: it hands back padded cells, so that
+// a caller can paint them without the paint being counted as width.
+package texttab
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/width"
+)
+
+// Align says where a cell's text stands in its column.
+type Align int
+
+// The alignments. Names stand left, numbers right.
+const (
+	Left Align = iota
+	Right
+)
+
+// Cell is one text of a row.
+type Cell struct {
+	Text  string
+	Align Align
+}
+
+// Width is the number of terminal columns that s takes: two for wide East
+// Asian runes, none for combining marks, one for all others.
+func Width(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+func runeWidth(r rune) int {
+	if r < 0x300 { // Latin: the common case needs no tables
+		return 1
+	}
+	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// Widths is the width of every column. Rows may differ in length.
+func Widths(rows [][]Cell) []int {
+	var ws []int
+	for _, row := range rows {
+		for i, c := range row {
+			if i == len(ws) {
+				ws = append(ws, 0)
+			}
+			ws[i] = max(ws[i], Width(c.Text))
+		}
+	}
+	return ws
+}
+
+// Layout pads every cell to its column's width.
+func Layout(rows [][]Cell) [][]string {
+	ws := Widths(rows)
+	out := make([][]string, len(rows))
+	for i, row := range rows {
+		out[i] = make([]string, len(row))
+		for j, c := range row {
+			out[i][j] = pad(c, ws[j])
+		}
+	}
+	return out
+}
+
+func pad(c Cell, w int) string {
+	gap := strings.Repeat(" ", max(0, w-Width(c.Text)))
+	if c.Align == Right {
+		return gap + c.Text
+	}
+	return c.Text + gap
+}
+
+// Wrap breaks s at spaces into lines of at most w columns; a word that is
+// longer than a line is broken inside. w below 1 is taken as 1, and a rune
+// that is wider than a line stands alone.
+func Wrap(s string, w int) []string {
+	w = max(w, 1)
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(s) {
+		switch {
+		case line == "":
+			line = word
+		case Width(line)+1+Width(word) <= w:
+			line += " " + word
+		default:
+			lines = append(lines, line)
+			line = word
+		}
+		for Width(line) > w {
+			head, rest := cut(line, w)
+			if rest == "" {
+				break
+			}
+			lines, line = append(lines, head), rest
+		}
+	}
+	if line != "" || len(lines) == 0 {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// cut splits s after as many runes as fit into w columns, at least one.
+func cut(s string, w int) (head, rest string) {
+	n := 0
+	for i, r := range s {
+		n += runeWidth(r)
+		if n > w && i > 0 {
+			return s[:i], s[i:]
+		}
+	}
+	return s, ""
+}

@@ -1,0 +1,169 @@
+package report
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"goset/metric"
+	"goset/stats"
+)
+
+// format writes the numbers of one table for people: one prefix for the whole
+// table, and decimals that show at least three digits of every sd.
+type format struct {
+	factor   float64 // a value times factor is in unit
+	unit     string
+	decimals int // of medians, intervals, minima, maxima, quantiles
+	sd       int // decimals of sds; below 0: each sd has its own three digits
+}
+
+// undefined is how inks for people write a number that does not exist.
+const undefined = "-"
+
+// maxDigits bounds the significant digits of the largest value of a table: a
+// nearly perfect sd would otherwise make every number unreadably long. The
+// sds themselves always keep three digits.
+const maxDigits = 7
+
+// formatOf picks prefix and decimals by all numbers of the table.
+func formatOf(t *Table) format {
+	var values, sds []float64
+	for i := range t.Rows {
+		s := &t.Rows[i].Summary
+		for _, v := range []stats.Value{s.Median, s.Min, s.Max} {
+			if v.OK {
+				values = append(values, v.V)
+			}
+		}
+		if s.SD.OK && s.SD.V > 0 {
+			sds = append(sds, s.SD.V)
+		}
+	}
+	f := format{}
+	f.factor, f.unit = metric.Scale(values, t.Metric.Unit, t.Metric.Show)
+	smallest, largest := extent(values, f.factor)
+	smallestSD, largestSD := extent(sds, f.factor)
+	if smallestSD == 0 {
+		smallestSD, largestSD = smallest/100, smallest/100 // no sd: five digits of the value itself
+	}
+	f.sd = places(smallestSD, 3)
+	if integerDigits(largestSD)+f.sd > maxDigits {
+		f.sd = -1
+	}
+	f.decimals = max(places(smallest, 3), places(smallestSD, 3))
+	f.decimals = max(min(f.decimals, maxDigits-integerDigits(largest)), min(places(smallest, 3), 12), 0)
+	return f
+}
+
+// extent returns the smallest and the largest magnitude but zero.
+func extent(xs []float64, factor float64) (smallest, largest float64) {
+	for _, x := range xs {
+		if x = math.Abs(x * factor); x > 0 {
+			if smallest == 0 || x < smallest {
+				smallest = x
+			}
+			largest = max(largest, x)
+		}
+	}
+	return smallest, largest
+}
+
+// places is the number of decimals that show x with n significant digits.
+func places(x float64, n int) int {
+	if x == 0 {
+		return 0
+	}
+	return min(max(0, n-1-int(math.Floor(math.Log10(x)))), 300)
+}
+
+// integerDigits is the number of digits before the decimal point.
+func integerDigits(x float64) int {
+	if x < 1 {
+		return 1
+	}
+	return 1 + int(math.Floor(math.Log10(x)))
+}
+
+// quantity writes a value in the unit of the table.
+func (f format) quantity(v stats.Value) string {
+	if !v.OK {
+		return undefined
+	}
+	return f.number(v.V)
+}
+
+func (f format) number(v float64) string {
+	return plain(v*f.factor, f.decimals)
+}
+
+// plain writes v with so many decimals, or with an exponent where that would
+// be longer than people read.
+func plain(v float64, decimals int) string {
+	s := strconv.FormatFloat(v, 'f', decimals, 64)
+	if len(s) > 14 {
+		s = strconv.FormatFloat(v, 'e', 4, 64)
+	}
+	if strings.Trim(s, "-0.") == "" { // no "-0.00"
+		s = strings.TrimPrefix(s, "-")
+	}
+	return s
+}
+
+func (f format) deviation(v stats.Value) string {
+	if !v.OK {
+		return undefined
+	}
+	x := v.V * f.factor
+	if f.sd < 0 {
+		return plain(x, places(x, 3))
+	}
+	return plain(x, f.sd)
+}
+
+// interval writes "lo–hi", or what would be needed for one.
+func (f format) interval(i stats.Interval) string {
+	if !i.OK {
+		// "n ≥ 6 needed for a 95% interval": the heading says the rest.
+		why, _, _ := strings.Cut(i.Why, " for a ")
+		if strings.HasSuffix(why, " needed") {
+			return why
+		}
+		return undefined
+	}
+	dash := "–"
+	if i.Lo < 0 {
+		dash = " to "
+	}
+	return f.number(i.Lo) + dash + f.number(i.Hi)
+}
+
+// percent writes a share of one with three significant digits.
+func percent(v stats.Value) string {
+	if !v.OK {
+		return undefined
+	}
+	return significant(100*v.V) + "%"
+}
+
+// times writes a ratio with three significant digits, and with three decimals
+// about 1, where the differences of interest are.
+func times(v stats.Value) string {
+	if !v.OK {
+		return undefined
+	}
+	if v.V >= 0.1 && v.V < 10 {
+		return strconv.FormatFloat(v.V, 'f', 3, 64)
+	}
+	return significant(v.V)
+}
+
+func significant(x float64) string {
+	if x != 0 && math.Abs(x) < 0.001 {
+		return strconv.FormatFloat(x, 'e', 1, 64)
+	}
+	return plain(x, places(math.Abs(x), 3))
+}
+
+// exact writes a number for programs: full digits, no prefix, no unit.
+func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -1,0 +1,100 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+
+	"goset/harness"
+	"goset/metric"
+)
+
+type jsonCounts struct {
+	Kept   int `json:"kept"`
+	Void   int `json:"void"`
+	Failed int `json:"failed"`
+	Warmup int `json:"warmup"`
+}
+
+type jsonTable struct {
+	Workload  string          `json:"workload"`
+	Condition string          `json:"condition,omitempty"`
+	Levels    []harness.Level `json:"levels,omitempty"`
+	Metric    metric.Metric   `json:"metric"`
+	Baseline  string          `json:"baseline,omitempty"`
+	Runs      jsonCounts      `json:"runs"`
+	Rows      []jsonRow       `json:"rows"`
+	Notes     []jsonNote      `json:"notes"`
+}
+
+type jsonRow struct {
+	Mode     string          `json:"mode"`
+	Levels   []harness.Level `json:"levels,omitempty"`
+	Excluded []jsonExcluded  `json:"excluded,omitempty"`
+	// Values has every column of summary.csv; null is undefined.
+	Values map[string]*float64 `json:"values"`
+	// Undefined says of each null what was missing.
+	Undefined map[string]string `json:"undefined,omitempty"`
+}
+
+type jsonExcluded struct {
+	Run     int             `json:"run"`
+	Attempt int             `json:"attempt"`
+	Block   int             `json:"block"`
+	Outcome harness.Outcome `json:"outcome"`
+	Reason  string          `json:"reason"`
+}
+
+type jsonNote struct {
+	Text string   `json:"text"`
+	Rows []string `json:"rows"`
+}
+
+// JSON writes tables as an array of objects, in base units and full digits.
+func JSON(w io.Writer, tables []Table) error {
+	out := make([]jsonTable, len(tables))
+	for i := range tables {
+		out[i] = tableJSON(&tables[i])
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(out)
+}
+
+func tableJSON(t *Table) jsonTable {
+	j := jsonTable{Workload: t.Workload, Condition: t.Condition, Levels: t.Levels, Metric: t.Metric, Baseline: t.Baseline,
+		Runs: jsonCounts(t.Counts), Rows: []jsonRow{}, Notes: []jsonNote{}}
+	for i := range t.Rows {
+		j.Rows = append(j.Rows, rowJSON(&t.Rows[i]))
+	}
+	for _, n := range t.Notes {
+		labels := []string{}
+		for _, r := range n.Rows {
+			labels = append(labels, t.Rows[r].Label())
+		}
+		j.Notes = append(j.Notes, jsonNote{n.Text, labels})
+	}
+	return j
+}
+
+func rowJSON(r *Row) jsonRow {
+	j := jsonRow{Mode: r.Mode, Levels: r.Levels, Values: map[string]*float64{}}
+	for _, e := range r.Excluded {
+		j.Excluded = append(j.Excluded, jsonExcluded(e))
+	}
+	for _, c := range columns() {
+		v := c.value(r)
+		if v.OK {
+			j.Values[c.name] = &v.V
+			continue
+		}
+		j.Values[c.name] = nil
+		if v.Why != "" {
+			if j.Undefined == nil {
+				j.Undefined = map[string]string{}
+			}
+			j.Undefined[c.name] = v.Why
+		}
+	}
+	return j
+}

@@ -1,0 +1,103 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Markdown writes tables in GitHub's dialect.
+func Markdown(w io.Writer, tables []Table, opts Options) error {
+	b := bufio.NewWriter(w)
+	if title := firstOf(opts.Title, opts.Experiment); title != "" {
+		fmt.Fprintf(b, "# %s\n\n", escapeMarkdown(title))
+	}
+	for i := range tables {
+		markdownTable(b, &tables[i], i == 0 || tables[i-1].Name() != tables[i].Name())
+	}
+	if len(tables) > 0 {
+		fmt.Fprintf(b, "%s\n", legend(tables))
+	}
+	return b.Flush()
+}
+
+func firstOf(ss ...string) string {
+	for _, s := range ss {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+func markdownTable(b *bufio.Writer, t *Table, withExcluded bool) {
+	f := formatOf(t)
+	fmt.Fprintf(b, "## %s: %s\n\n", escapeMarkdown(t.Name()), escapeMarkdown(heading(t.Metric, f.unit)))
+	fmt.Fprintf(b, "%s\n\n", escapeMarkdown(countsLine(t)))
+	cols := allRunColumns()
+	if hasIterations(t) {
+		cols = append(cols, iterationColumns(t.Metric.Better)...)
+	}
+	head, rule := "| |", "|:--|"
+	for _, c := range cols {
+		head += " " + c.head + " |"
+		rule += "--:|"
+	}
+	fmt.Fprintf(b, "%s\n%s\n", head, rule)
+	marks := markdownMarks(t)
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		fmt.Fprintf(b, "| %s%s |", escapeMarkdown(r.Label()), marks[i])
+		for _, c := range cols {
+			fmt.Fprintf(b, " %s |", escapeMarkdown(c.cell(r, f)))
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("\n")
+	markdownNotes(b, t, withExcluded)
+}
+
+// markdownMarks gives every row the numbers of its notes.
+func markdownMarks(t *Table) []string {
+	marks := make([]string, len(t.Rows))
+	for i := range t.Notes {
+		for _, r := range t.Notes[i].Rows {
+			sep := ","
+			if marks[r] == "" {
+				sep = " <sup>"
+			}
+			marks[r] += sep + strconv.Itoa(i+1)
+		}
+	}
+	for i, m := range marks {
+		if m != "" {
+			marks[i] = m + "</sup>"
+		}
+	}
+	return marks
+}
+
+func markdownNotes(b *bufio.Writer, t *Table, withExcluded bool) {
+	lines := 0
+	if withExcluded {
+		for _, s := range excludedLines(t) {
+			fmt.Fprintf(b, "- %s\n", escapeMarkdown(s))
+			lines++
+		}
+	}
+	for i := range t.Notes {
+		fmt.Fprintf(b, "- <sup>%d</sup> %s\n", i+1, escapeMarkdown(noteText(t, &t.Notes[i])))
+		lines++
+	}
+	if lines > 0 {
+		b.WriteString("\n")
+	}
+}
+
+// escapeMarkdown keeps text from outside from becoming markup or from breaking
+// a table's row.
+func escapeMarkdown(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", ">", "&gt;", "[", `\[`, "#", `\#`, "~", `\~`).Replace(s)
+}

@@ -1,0 +1,119 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Note is a footnote: each text stands once, with the rows that it is about.
+type Note struct {
+	Text string
+	Rows []int // indices into Table.Rows; none: the whole table
+}
+
+// The CV above which runs scatter more than a quiet machine lets them, and
+// above which a comparison of medians is not to be trusted.
+const (
+	cvLook    = 0.05
+	cvCompare = 0.10
+)
+
+// notes collects footnotes in order of appearance.
+type notes struct{ list []Note }
+
+func (n *notes) add(text string, row int) {
+	for i := range n.list {
+		if n.list[i].Text != text {
+			continue
+		}
+		if !slices.Contains(n.list[i].Rows, row) {
+			n.list[i].Rows = append(n.list[i].Rows, row)
+		}
+		return
+	}
+	n.list = append(n.list, Note{Text: text, Rows: []int{row}})
+}
+
+// notesOf says what is to be known about a table: the gravest first.
+func notesOf(t *Table, g *group, m int) []Note {
+	var n notes
+	for i := range t.Rows {
+		n.variation(i, &t.Rows[i])
+	}
+	for i, tr := range g.treatments {
+		n.places(i, tr)
+		n.gaps(i, tr, m, &t.Rows[i])
+	}
+	for i := range t.Rows {
+		// Below 6 values the cells themselves say what is missing.
+		if s := &t.Rows[i].Summary; s.N >= 6 {
+			for _, w := range s.Warnings {
+				n.add(w, i)
+			}
+		}
+	}
+	for i, tr := range g.treatments {
+		n.recorded(i, tr)
+	}
+	return n.list
+}
+
+// variation is the verdict of the CV.
+func (n *notes) variation(i int, r *Row) {
+	switch cv := r.Summary.CV; {
+	case !cv.OK:
+	case cv.V > cvCompare:
+		n.add("CV above 10%: do not compare", i)
+	case cv.V > cvLook:
+		n.add("CV above 5%: look at the environment", i)
+	}
+}
+
+// places tells of runs that were not all on the same CPUs.
+func (n *notes) places(i int, tr *treatment) {
+	if len(tr.cpus.texts) < 2 {
+		return
+	}
+	var at []string
+	for _, c := range tr.cpus.texts {
+		if c == "" {
+			c = "any"
+		}
+		at = append(at, c)
+	}
+	if tr.cpus.other > 0 {
+		at = append(at, "…")
+	}
+	n.add(fmt.Sprintf("runs were on different CPUs (%s): the spread includes differences between cores", strings.Join(at, "; ")), i)
+}
+
+// gaps tells of values and iterations that the numbers leave out.
+func (n *notes) gaps(i int, tr *treatment, m int, r *Row) {
+	if tr.warmupBad > 0 {
+		n.add(fmt.Sprintf("%d of %d warm-up runs failed or were void", tr.warmupBad, tr.counts.Warmup), i)
+	}
+	if m < 0 {
+		return
+	}
+	c := tr.lookup(m)
+	if c.bad > 0 {
+		n.add(fmt.Sprintf("%d values are not finite and left out", c.bad), i)
+	}
+	if missing := r.Counts.Kept - r.Summary.N - c.bad; missing > 0 {
+		n.add(fmt.Sprintf("%d kept runs have no value of this metric", missing), i)
+	}
+	if it := r.Iterations; it.Pooled < it.N {
+		n.add(fmt.Sprintf("too many iterations to keep all: quantiles are of %d out of %d, thinned evenly", it.Pooled, it.N), i)
+	}
+}
+
+// recorded passes on what the records warn of.
+func (n *notes) recorded(i int, tr *treatment) {
+	for _, w := range tr.warnings.texts {
+		n.add(w, i)
+	}
+	if tr.warnings.other > 0 {
+		n.add(fmt.Sprintf("%d further warnings, in the records", tr.warnings.other), i)
+	}
+}

@@ -1,0 +1,74 @@
+package report
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+
+	"goset/stats"
+)
+
+// selectMetrics returns the indices of the metrics of a workload that opts
+// select, in the order of description; with TopK, the most varying first.
+func (d *Data) selectMetrics(name string, opts Options) ([]int, error) {
+	w := d.workloads[name]
+	var out []int
+	for i, m := range w.metrics {
+		if wanted(m.Name, m.Shown, opts) {
+			out = append(out, i)
+		}
+	}
+	if len(out) == 0 && len(opts.Metrics) == 0 {
+		out = w.fallback()
+	}
+	if opts.TopK > 0 {
+		return d.mostVarying(name, out, opts.TopK)
+	}
+	return out, nil
+}
+
+func wanted(name string, shown bool, opts Options) bool {
+	switch {
+	case len(opts.Metrics) > 0:
+		return slices.ContainsFunc(opts.Metrics, func(re *regexp.Regexp) bool { return re.MatchString(name) })
+	case opts.All || opts.TopK > 0:
+		return true
+	default:
+		return shown
+	}
+}
+
+// fallback is for a workload of which no metric is marked as shown.
+func (w *workload) fallback() []int {
+	if i, ok := w.index["wall"]; ok {
+		return []int{i}
+	}
+	out := make([]int, len(w.metrics))
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// mostVarying keeps the k metrics with the largest CV in any cell. Metrics that
+// do not vary are left out even where k has room for them.
+func (d *Data) mostVarying(name string, metrics []int, k int) ([]int, error) {
+	cv := map[int]float64{}
+	for _, m := range metrics {
+		for _, t := range d.treatments {
+			if t.workload != name {
+				continue
+			}
+			s, err := stats.Summarize(t.lookup(m).values)
+			if err != nil {
+				return nil, err
+			}
+			if s.CV.OK {
+				cv[m] = max(cv[m], s.CV.V)
+			}
+		}
+	}
+	metrics = slices.DeleteFunc(slices.Clone(metrics), func(m int) bool { return cv[m] == 0 })
+	slices.SortStableFunc(metrics, func(a, b int) int { return cmp.Compare(cv[b], cv[a]) })
+	return metrics[:min(k, len(metrics))], nil
+}

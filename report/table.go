@@ -1,0 +1,362 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+
+	"goset/harness"
+	"goset/metric"
+	"goset/stats"
+)
+
+// Options says what tables are to show.
+type Options struct {
+	// Experiment and Title head the document. Experiment is also written to
+	// bench.txt.
+	Experiment, Title string
+	// Baseline is the mode that the others are compared with; "": the first.
+	Baseline string
+	// Treatments are those of the plan. With them a treatment without a
+	// record has a row too. Nil: those of the records.
+	Treatments []harness.Treatment
+	// ModeFactors names the factors that belong to modes: they make rows.
+	// All other factors belong to workloads: they make tables. See ModeFactors.
+	// Nil: the keys that every mode knows.
+	ModeFactors []string
+	// Metrics selects metrics by name, for all workloads. Empty: those that
+	// are marked as shown; where none is, "wall"; where that is missing, all.
+	Metrics []*regexp.Regexp
+	// All shows every metric.
+	All bool
+	// TopK shows only that many metrics of each workload: those whose CV
+	// varies most, of the selected ones or, when Metrics is empty, of all.
+	TopK int
+	// MaxIterations is how many pooled iterations are kept exactly; 0: the
+	// constant of that name.
+	MaxIterations int
+}
+
+// Table is one metric of one workload (at one combination of its own levels,
+// under one condition), with a row per mode. All numbers are in the base unit
+// of the metric.
+type Table struct {
+	Workload  string
+	Condition string
+	Levels    []harness.Level // the workload's own, common to all rows
+	Metric    metric.Metric   // zero: no run yielded a value
+	Baseline  string          // mode; "": none of the rows
+	Counts    Counts
+	Rows      []Row
+	Notes     []Note
+}
+
+// Row is one mode at one combination of its levels.
+type Row struct {
+	Mode   string
+	Levels []harness.Level // the mode's own
+	Counts Counts
+	// Excluded holds the first void and failed runs; Counts has how many there are.
+	Excluded []Excluded
+	// Summary is of the kept runs' values. Its N is below Counts.Kept where a
+	// kept run has no value of this metric.
+	Summary    stats.Summary
+	Iterations Iterations
+	// MedianRatio and SDRatio are this row's over the baseline's.
+	MedianRatio, SDRatio stats.Value
+	// Base is true for the baseline itself.
+	Base bool
+}
+
+// Iterations describes the iterations of all kept runs of a row, pooled.
+type Iterations struct {
+	N      int // finite iterations of the kept runs
+	Pooled int // of these in the quantiles; below N: thinned
+	// Type-7 quantiles at 0.1%, 1%, 50%, 99% and 99.9%. The tail that hurts
+	// is the upper one of a time and the lower one of a rate. P1 and P99 need
+	// n ≥ 100, P01 and P999 n ≥ 1000, or they would be just the extremes.
+	P01, P1, P50, P99, P999 stats.Value
+}
+
+// Label names the row: "goset n=2 fence=true".
+func (r *Row) Label() string { return label(r.Mode, r.Levels) }
+
+// Name names the table's workload: "jitter steps=1000, condition noisy".
+func (t *Table) Name() string {
+	s := label(t.Workload, t.Levels)
+	if t.Condition != "" {
+		s += ", condition " + t.Condition
+	}
+	return s
+}
+
+func label(name string, levels []harness.Level) string {
+	var b strings.Builder
+	b.WriteString(name)
+	for _, l := range levels {
+		b.WriteString(" " + l.Factor + "=" + l.Value)
+	}
+	return b.String()
+}
+
+func fullLabel(workload, mode, condition string, levels []harness.Level) string {
+	return strings.Join(slices.DeleteFunc([]string{workload, label(mode, levels), condition}, func(s string) bool { return s == "" }), " · ")
+}
+
+// Build collects the records of src and makes its tables.
+func Build(ctx context.Context, src Source, opts Options) ([]Table, error) {
+	d, err := Collect(ctx, src, opts.Treatments, opts.MaxIterations)
+	if err != nil {
+		return nil, err
+	}
+	return d.Tables(opts)
+}
+
+// OptionsOf gives the options that a result folder itself determines.
+func OptionsOf(m *harness.Manifest) Options {
+	return Options{Experiment: m.Name, Title: m.Title, Baseline: m.Baseline, Treatments: m.Treatments}
+}
+
+// ModeFactors returns the factors of an experiment that belong to its modes.
+// The result is never nil.
+func ModeFactors(modes []harness.ModeSpec) []string {
+	fs := []string{}
+	for _, m := range modes {
+		for _, k := range m.Keys {
+			if len(k.Levels) > 1 && !slices.Contains(fs, k.Name) {
+				fs = append(fs, k.Name)
+			}
+		}
+	}
+	return fs
+}
+
+// layerKeys are the keys that every mode of an experiment file knows. They
+// stand in for ModeFactors where only records are at hand.
+func layerKeys() []string {
+	return []string{"cpus", "n", "include", "exclude", "numa", "sample", "rank", "choose", "cgroup", "shield", "fence", "steer",
+		"nice", "fifo", "priority", "governor", "frequency", "turbo", "smt", "aslr", "stable_env", "env_size", "thp", "memory", "cpu_quota", "wrap", "user"}
+}
+
+// group is the treatments that share a table: one workload at one combination
+// of its own levels, under one condition.
+type group struct {
+	workload, condition string
+	levels              []harness.Level
+	treatments          []*treatment
+}
+
+// Tables makes the tables that opts select, in the order of the plan.
+func (d *Data) Tables(opts Options) ([]Table, error) {
+	factors := opts.ModeFactors
+	if factors == nil {
+		factors = layerKeys()
+	}
+	baseline := opts.Baseline
+	if baseline == "" && len(d.treatments) > 0 {
+		baseline = d.treatments[0].mode
+	}
+	selected := map[string][]int{}
+	var tables []Table
+	for _, g := range d.groups(factors) {
+		metrics, ok := selected[g.workload]
+		if !ok {
+			var err error
+			if metrics, err = d.selectMetrics(g.workload, opts); err != nil {
+				return nil, err
+			}
+			selected[g.workload] = metrics
+		}
+		if len(metrics) == 0 && len(d.workloads[g.workload].metrics) == 0 {
+			metrics = []int{-1} // nothing was measured, and that is to be seen
+		}
+		for _, m := range metrics {
+			t, err := d.table(g, m, factors, baseline)
+			if err != nil {
+				return nil, err
+			}
+			tables = append(tables, t)
+		}
+	}
+	return tables, nil
+}
+
+// groups parts the treatments into tables, in the order of first appearance.
+func (d *Data) groups(modeFactors []string) []*group {
+	var gs []*group
+	index := map[string]*group{}
+	for _, t := range d.treatments {
+		_, own := splitLevels(t.levels, modeFactors)
+		key := fullLabel(t.workload, "", t.condition, own)
+		g := index[key]
+		if g == nil {
+			g = &group{workload: t.workload, condition: t.condition, levels: own}
+			index[key] = g
+			gs = append(gs, g)
+		}
+		g.treatments = append(g.treatments, t)
+	}
+	return gs
+}
+
+// splitLevels parts levels into the mode's and the workload's.
+func splitLevels(levels []harness.Level, modeFactors []string) (mode, workload []harness.Level) {
+	for _, l := range levels {
+		if slices.Contains(modeFactors, l.Factor) {
+			mode = append(mode, l)
+		} else {
+			workload = append(workload, l)
+		}
+	}
+	return mode, workload
+}
+
+func (d *Data) table(g *group, m int, modeFactors []string, baseline string) (Table, error) {
+	t := Table{Workload: g.workload, Condition: g.condition, Levels: g.levels}
+	if m >= 0 {
+		t.Metric = d.workloads[g.workload].metrics[m]
+	}
+	for _, tr := range g.treatments {
+		own, _ := splitLevels(tr.levels, modeFactors)
+		row, err := newRow(tr, m, own)
+		if err != nil {
+			return Table{}, err
+		}
+		if tr.mode == baseline {
+			t.Baseline = baseline
+		}
+		t.Rows = append(t.Rows, row)
+		t.Counts.add(tr.counts)
+	}
+	compareRows(t.Rows, t.Baseline)
+	t.Notes = notesOf(&t, g, m)
+	return t, nil
+}
+
+func newRow(tr *treatment, m int, own []harness.Level) (Row, error) {
+	c := &cell{}
+	if m >= 0 {
+		c = tr.lookup(m)
+	}
+	sum, err := stats.Summarize(c.values)
+	if err != nil {
+		return Row{}, err
+	}
+	if sum.N == 1 {
+		// One value scatters by nothing because there is nothing to scatter.
+		none := stats.Value{Why: "n ≥ 2 needed"}
+		sum.Spread, sum.MAD, sum.AAD = none, none, none
+	}
+	it, err := poolIterations(&c.pool)
+	if err != nil {
+		return Row{}, err
+	}
+	return Row{Mode: tr.mode, Levels: own, Counts: tr.counts, Excluded: tr.excluded, Summary: sum, Iterations: it}, nil
+}
+
+// poolIterations takes the quantiles of a pool, but not one that at this n is
+// only an extreme under another name.
+func poolIterations(p *pool) (Iterations, error) {
+	it := Iterations{N: p.seen, Pooled: len(p.values)}
+	sorted := slices.Clone(p.values) // one sort for all quantiles
+	slices.Sort(sorted)
+	for _, q := range []struct {
+		p    float64
+		need int
+		why  string
+		to   *stats.Value
+	}{
+		{0.001, 1000, "n ≥ 1000 needed", &it.P01},
+		{0.01, 100, "n ≥ 100 needed", &it.P1},
+		{0.5, 1, "no iterations", &it.P50},
+		{0.99, 100, "n ≥ 100 needed", &it.P99},
+		{0.999, 1000, "n ≥ 1000 needed", &it.P999},
+	} {
+		if len(sorted) < q.need {
+			*q.to = stats.Value{Why: q.why}
+			continue
+		}
+		v, err := stats.Quantile(sorted, q.p, stats.DefaultQuantile)
+		if err != nil {
+			return Iterations{}, err
+		}
+		*q.to = v
+	}
+	return it, nil
+}
+
+// compareRows sets every row's ratios to its baseline row.
+func compareRows(rows []Row, baseline string) {
+	for i := range rows {
+		r := &rows[i]
+		b, why := baseOf(rows, r, baseline)
+		if b == nil {
+			none := stats.Value{Why: why}
+			r.MedianRatio, r.SDRatio = none, none
+			continue
+		}
+		r.Base = b == r
+		r.MedianRatio = ratio(r.Summary.Median, b.Summary.Median, "median")
+		r.SDRatio = ratio(r.Summary.SD, b.Summary.SD, "sd")
+	}
+}
+
+// baseOf finds the row of the baseline mode that r is compared with: the one
+// that agrees with r on every factor both have.
+func baseOf(rows []Row, r *Row, baseline string) (*Row, string) {
+	if baseline == "" {
+		return nil, "no baseline"
+	}
+	if r.Mode == baseline {
+		return r, ""
+	}
+	var base *Row
+	for i := range rows {
+		if rows[i].Mode != baseline || !agree(rows[i].Levels, r.Levels) {
+			continue
+		}
+		if base != nil {
+			return nil, "more than one baseline row"
+		}
+		base = &rows[i]
+	}
+	if base == nil {
+		return nil, "no baseline row at these levels"
+	}
+	return base, ""
+}
+
+func agree(a, b []harness.Level) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if x.Factor == y.Factor && x.Value != y.Value {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// ratio is a/b where both are defined and b is positive: a ratio to zero or to
+// a negative number says nothing.
+func ratio(a, b stats.Value, what string) stats.Value {
+	switch {
+	case !a.OK:
+		return stats.Value{Why: cmp.Or(a.Why, what+" undefined")}
+	case !b.OK:
+		return stats.Value{Why: "baseline: " + cmp.Or(b.Why, what+" undefined")}
+	case b.V <= 0:
+		return stats.Value{Why: "baseline " + what + " ≤ 0"}
+	}
+	v := a.V / b.V
+	if v > maxRatio {
+		return stats.Value{Why: "baseline " + what + " too small"}
+	}
+	return stats.Value{V: v, OK: true}
+}
+
+// maxRatio bounds ratios: beyond it the divisor was rounding noise, or the
+// quotient overflowed.
+const maxRatio = 1e300

@@ -1,0 +1,78 @@
+package stats
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Flags of single samples. Drift and autocorrelation are looked for in every
+// cell, so they speak at 1% only.
+const (
+	flagLevel    = 0.01
+	tiedLimit    = 0.30
+	spikyLimit   = 6 // Bonett kurtosis beyond which the sd is a matter of few runs
+	minClaims    = 6 // below it no interval and no test can speak at 95%
+	minBlockTest = 10
+)
+
+// warn writes the doubts about the sample, most severe first.
+func (sum *Summary) warn(conf float64) {
+	add := func(format string, args ...any) { sum.Warnings = append(sum.Warnings, fmt.Sprintf(format, args...)) }
+	if sum.N == 1 {
+		add("n = 1: no spread, no interval")
+		return
+	}
+	if sum.Deterministic {
+		add("deterministic (n = %d): all values equal", sum.N)
+		return
+	}
+	if !sum.MedianCI.OK {
+		add("no %g%% interval of the median: %s", 100*conf, sum.MedianCI.Why)
+	}
+	if sum.NonPositive > 0 {
+		add("%d of %d values ≤ 0: no logarithms or ratios; differences are used", sum.NonPositive, sum.N)
+	}
+	if sum.Tied > tiedLimit {
+		add("%.0f%% of the values are tied: the timer or the metric resolves too little", 100*sum.Tied)
+	}
+	sum.warnOutliers(add)
+	if sum.Drift.P.OK && sum.Drift.P.V < flagLevel {
+		add("drift over the runs (Mann–Kendall p = %s): the sd contains it", formatP(sum.Drift.P.V))
+	}
+	if sum.ACF.P.OK && sum.ACF.P.V < flagLevel {
+		add("successive runs are correlated (r₁ = %.2f, Ljung–Box p = %s): about %.0f independent runs", sum.ACF.R1.V, formatP(sum.ACF.P.V), sum.ACF.ESS.V)
+	}
+}
+
+func (sum *Summary) warnOutliers(add func(string, ...any)) {
+	flagged := len(sum.Outliers.Flagged)
+	if flagged > 0 && sum.N <= maxDrift {
+		add("%d of %d values flagged as outliers (%s), none dropped", flagged, sum.N, ordinals(sum.Outliers.Flagged))
+	} else if flagged > 0 {
+		add("%d of %d values flagged as outliers, none dropped", flagged, sum.N)
+	}
+	if sum.Kurtosis.OK && sum.Kurtosis.V > spikyLimit {
+		add("sd driven by few values (kurtosis %.1f): its interval covers less than it says", sum.Kurtosis.V)
+	}
+}
+
+// ordinals lists indices as run numbers from 1, at most five of them.
+func ordinals(idx []int) string {
+	var names []string
+	for i, k := range idx {
+		if i == 5 {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, fmt.Sprint(k+1))
+	}
+	return "runs " + strings.Join(names, ", ")
+}
+
+// formatP prints a p-value: three decimals, "<0.001" below.
+func formatP(p float64) string {
+	if p < 0.001 {
+		return "<0.001"
+	}
+	return fmt.Sprintf("%.3f", p)
+}

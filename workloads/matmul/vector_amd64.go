@@ -1,0 +1,4 @@
+package matmul
+
+// vectorProduct computes nothing where there is no assembly.
+func vectorProduct(p, a, b *matrix, path uint64) bool { return false }

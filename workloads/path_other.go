@@ -1,0 +1,5 @@
+//go:build !amd64
+
+package workloads
+
+func vectorPaths() []string { return nil }
