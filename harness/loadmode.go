@@ -12,10 +12,6 @@ import (
 	"goset/isolation"
 )
 
-// DefaultSample is how long "quietest" watches the machine where a mode does
-// not say it.
-const DefaultSample = 500 * time.Millisecond
-
 // layerKey is a key of a mode whose value may vary.
 type layerKey struct {
 	name  string
