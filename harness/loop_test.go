@@ -528,3 +528,36 @@ func TestCPUsThatCannotBeGiven(t *testing.T) {
 		t.Errorf("a choice that fails: %+v, %v, want one failed run", sum, err)
 	}
 }
+
+// BenchmarkTrue runs a command of no length from start to end; what is not its
+// wall time is the harness's.
+func BenchmarkTrue(b *testing.B) {
+	runner, err := NewRunner()
+	if errors.Is(err, errors.ErrUnsupported) {
+		b.Skip(err)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() {
+		if err := runner.Close(); err != nil {
+			b.Error(err)
+		}
+	}()
+	e, p := testExperiment(b.N, []string{"a"}, isolation.Mode{Name: "m"})
+	var wall time.Duration
+	s := Session{
+		Experiment: e, Plan: p, Dir: filepath.Join(b.TempDir(), "results"), Extractor: NewExtractor,
+		Executor: runner, Quiet: runner.Quiet, Env: os.Environ(),
+		Events: func(e Event) {
+			if e, ok := e.(RunEnded); ok {
+				wall += time.Duration(e.Record.Values["wall"] * float64(time.Second))
+			}
+		},
+	}
+	sum, err := Execute(b.Context(), s)
+	if err != nil || sum.Measured.Kept != b.N {
+		b.Fatal(err, sum)
+	}
+	b.ReportMetric(float64(wall.Nanoseconds())/float64(b.N), "wall-ns/op")
+}
