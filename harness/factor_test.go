@@ -37,6 +37,8 @@ func TestTreatments(t *testing.T) {
 		{"factors of one mode are not another's", minimal + "n = [1, 2]\n[mode.o]\n", []string{"w m n=1", "w m n=2", "w o"}},
 		{"skip", "plan.skip = [{ mode = \"m\", n = 2 }, { n = 3 }]\n" + minimal + "n = [1, 2, 3]\n[mode.o]\nn = [2, 3]\n",
 			[]string{"w m n=1", "w o n=2"}},
+		{"skip fits no mode without the key", "plan.skip = [{ n = 1 }]\n" + minimal + "n = [1, 2]\n[mode.o]\ncpus = [\"0\", \"1\"]\n",
+			[]string{"w m n=2", "w o cpus=0", "w o cpus=1"}},
 	} {
 		if got := labels(t, mustLoad(t, tt.text)); !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s:\ngot  %q\nwant %q", tt.name, got, tt.want)
