@@ -39,6 +39,32 @@ type lineScanner struct {
 	placed int    // numbers that stand in the form already
 	sum    uint64 // FNV-1a of the whole form; hash/fnv costs a call per word
 	over   bool   // form was cut
+
+	units map[string]unitInfo
+}
+
+// unitInfo is what package metric says of a unit, remembered: an output has
+// few units and many numbers.
+type unitInfo struct {
+	convert func(float64) float64
+	base    string
+	known   bool
+}
+
+// unit looks a unit up.
+func (s *lineScanner) unit(unit string) unitInfo {
+	if u, ok := s.units[unit]; ok {
+		return u
+	}
+	var u unitInfo
+	u.convert, u.base, u.known = metric.Converter(unit)
+	if s.units == nil {
+		s.units = map[string]unitInfo{}
+	}
+	if len(s.units) < maxFound {
+		s.units[strings.Clone(unit)] = u // unit alone would keep its whole line
+	}
+	return u
 }
 
 const (
@@ -101,18 +127,18 @@ func (s *lineScanner) numeric(w string, list bool) (rest string, inList bool) {
 		s.put(class)
 		return "", list
 	}
-	if g := groupedLen(w); g > 0 && !list {
+	if g := groupedAt(w, n, list); g > 0 {
 		u := unitLen(w[g:])
-		s.add(number{kind: numberGrouped, unit: metricBase(w[g : g+u]), text: w[:g]})
+		s.add(number{kind: numberGrouped, unit: s.unit(w[g : g+u]).base, text: w[:g]})
 		return w[g+u:], list
 	}
-	if d, ok := durationAt(w); ok {
-		s.add(number{value: d.value, unit: "s"})
-		return w[d.length:], list
+	if v, length := durationAt(w, n); length > 0 {
+		s.add(number{value: v, unit: "s"})
+		return w[length:], list
 	}
 	u := unitLen(w[n:])
 	unit, after := w[n:n+u], w[n+u:]
-	if !plausibleUnit(unit) || !separates(after) {
+	if !s.plausible(unit) || !separates(after) {
 		s.put(w)
 		return "", list
 	}
@@ -127,13 +153,23 @@ func (s *lineScanner) decimal(text, unit string) {
 		s.put("<id>")
 		return
 	}
-	base, _, _ := metric.Base(unit)
-	scaled, _, _ := metric.Convert(v, unit)
-	if math.IsInf(scaled, 0) || scaled == 0 && v != 0 {
+	n := number{value: v}
+	if unit != "" && !s.convert(&n, unit) {
 		s.put("<id>")
 		return
 	}
-	s.add(number{value: scaled, unit: base})
+	s.add(n)
+}
+
+// convert gives a number its unit; false: a float64 cannot hold the result.
+func (s *lineScanner) convert(n *number, unit string) bool {
+	u := s.unit(unit)
+	v := u.convert(n.value)
+	if math.IsInf(v, 0) || v == 0 && n.value != 0 {
+		return false
+	}
+	n.value, n.unit = v, u.base
+	return true
 }
 
 // literal reads a piece that begins like a word: the whole, or up to the "="
@@ -166,19 +202,13 @@ func (s *lineScanner) add(n number) {
 func (s *lineScanner) unitBehind(rest string, from int) string {
 	w, behind := cutWord(rest)
 	w = strings.TrimRight(w, ".,;:)]")
-	if !unitWord(w) {
+	if len(w) > maxUnit || !s.unitWord(w) {
 		return rest
 	}
 	for i := from; i < len(s.numbers); i++ {
-		n := &s.numbers[i]
-		if n.unit != "" {
+		if n := &s.numbers[i]; n.unit != "" || !s.convert(n, w) {
 			return rest
 		}
-		v, base, _ := metric.Convert(n.value, w)
-		if math.IsInf(v, 0) || v == 0 && n.value != 0 {
-			return rest
-		}
-		n.value, n.unit = v, base
 	}
 	return behind
 }
@@ -268,20 +298,29 @@ func betweenDigits(line string, i, n int) bool {
 }
 
 // trimWord takes the punctuation off a word. "<5" and ">5" are kept: a bound
-// is not the number.
+// is not the number; and so is the bracket of "result[3]".
 func trimWord(w string) string {
-	w = strings.TrimRight(w, ")]>',;:.!?*`")
 	for w != "" {
 		r, n := utf8.DecodeRuneInString(w)
-		if !strings.ContainsRune("([<'`=:~\u2248\u00b1,;#$\u20ac\u00a3*&!", r) {
-			return w
-		}
-		if r == '<' && digits(w[1:]) > 0 {
-			return w
+		if !strings.ContainsRune("([<'`=:~\u2248\u00b1,;#$\u20ac\u00a3*&!", r) || r == '<' && digits(w[1:]) > 0 {
+			break
 		}
 		w = w[n:]
 	}
+	for w != "" {
+		last := w[len(w)-1]
+		closes := last == ')' && !opens(w, '(') || last == ']' && !opens(w, '[')
+		if !closes && strings.IndexByte(">',;:.!?*`", last) < 0 {
+			break
+		}
+		w = w[:len(w)-1]
+	}
 	return w
+}
+
+// opens is true when a bracket opens in a word that is short enough to look.
+func opens(w string, bracket byte) bool {
+	return len(w) <= maxChecked && strings.IndexByte(w, bracket) >= 0
 }
 
 // separates is true of text that may follow a number and its unit inside a
@@ -299,18 +338,20 @@ func unitLen(s string) int {
 	n := 0
 	for n < len(s) && n < maxUnit {
 		r, size := utf8.DecodeRuneInString(s[n:])
-		if r == '/' && (n+1 >= len(s) || !unitLike(s[n+1:n+2]) || s[n+1] == '/') || !unitLike(s[n:n+size]) || r == '-' || r == '*' || r == '_' {
-			break
+		switch {
+		case r == '/' && n+1 < len(s) && (s[n+1] >= 'a' && s[n+1] <= 'z' || s[n+1] >= 'A' && s[n+1] <= 'Z'):
+		case r == '/' || !unitLike(s[n:n+size]):
+			return n
 		}
 		n += size
 	}
 	return n
 }
 
-// plausibleUnit is false for what makes an ordinal or a hexadecimal id of the
+// plausible is false for what makes an ordinal or a hexadecimal id of the
 // number before it.
-func plausibleUnit(unit string) bool {
-	if _, _, known := metric.Base(unit); known {
+func (s *lineScanner) plausible(unit string) bool {
+	if unit == "" || s.unit(unit).known {
 		return true
 	}
 	switch strings.ToLower(unit) {
@@ -323,26 +364,14 @@ func plausibleUnit(unit string) bool {
 // unitWord is true of a word that is the unit of the number before it. The
 // units that are words of another meaning too ("0.5 min 3.2 max") must be
 // glued on.
-func unitWord(w string) bool {
+func (s *lineScanner) unitWord(w string) bool {
 	switch w {
-	case "":
+	case "", "min", "A", "V", "h", "k":
 		return false
 	case "%":
 		return true
-	case "min", "A", "V", "h", "k":
-		return false
 	}
-	if len(w) > maxUnit {
-		return false
-	}
-	_, _, known := metric.Base(w)
-	return known
-}
-
-// metricBase is the base unit of a unit.
-func metricBase(unit string) string {
-	base, _, _ := metric.Base(unit)
-	return base
+	return unitLike(w) && s.unit(w).known
 }
 
 // The shapes of words that hold digits and are no numbers.
@@ -365,6 +394,9 @@ func classOf(w, rest string) string {
 	}
 	if len(w) > maxChecked {
 		return ""
+	}
+	if rest == "" && strings.Count(w, ":") > 1 && addressWord.MatchString(w) {
+		return "<ip>"
 	}
 	if rest == "" || strings.IndexByte(":-./", rest[0]) < 0 {
 		if idWord.MatchString(w) && strings.ContainsAny(w, "0123456789") {
@@ -390,35 +422,38 @@ func classOf(w, rest string) string {
 // groupedWord matches a number with a thousands separator or a decimal comma.
 var groupedWord = regexp.MustCompile(`^[-+]?(\d{1,3}(,\d{3})+(\.\d+)?|\d{1,3}(\.\d{3})+,\d+|\d{1,3}(['_\x{2019}\x{a0}\x{2009}\x{202f}]\d{3})+([.,]\d+)?|\d+,\d+)`)
 
-// groupedLen is the length of the grouped number that w begins with; 0 for
-// none. Several commas that do not make groups of three separate a list.
-func groupedLen(w string) int {
+// groupedAt is the length of the grouped number that w begins with; 0 for
+// none. n is the length of its plain start. Several commas that do not make
+// groups of three separate a list, and so do all that follow in the word.
+func groupedAt(w string, n int, list bool) int {
+	next, _ := utf8.DecodeRuneInString(w[n:])
+	if list || !strings.ContainsRune(",'_.\u2019\u00a0\u2009\u202f", next) {
+		return 0
+	}
 	part := w[:min(len(w), maxChecked)]
-	if strings.IndexAny(part, ",'_\u2019\u00a0\u2009\u202f") < 0 {
+	g := len(groupedWord.FindString(part))
+	if g == 0 || g == maxChecked {
 		return 0
 	}
-	n := len(groupedWord.FindString(part))
-	if n == 0 || n == maxChecked {
+	if next := w[g:]; next != "" && (next[0]-'0' <= 9 || strings.IndexByte(",.'_", next[0]) >= 0 && digits(next[1:]) > 0) {
 		return 0
 	}
-	if next := w[n:]; next != "" && (next[0]-'0' <= 9 || strings.IndexByte(",.'_", next[0]) >= 0 && digits(next[1:]) > 0) {
-		return 0
-	}
-	return n
+	return g
 }
 
-// durationPart is a compound duration at the start of a word.
-type durationPart struct {
-	value  float64
-	length int
-}
-
-// durationAt reads "0m1.234s" at the start of w.
-func durationAt(w string) (durationPart, bool) {
+// durationAt reads a compound duration such as "0m1.234s" at the start of w;
+// n is the length of its first number. length is 0 for none.
+func durationAt(w string, n int) (seconds float64, length int) {
+	if w[n] != 'h' && w[n] != 'm' {
+		return 0, 0
+	}
 	part := w[:min(len(w), maxChecked)]
 	if i := strings.IndexAny(part, ",=()[]"); i >= 0 {
 		part = part[:i]
 	}
 	v, ok := parseDuration(part)
-	return durationPart{v, len(part)}, ok && !math.IsInf(v, 0)
+	if !ok || math.IsInf(v, 0) {
+		return 0, 0
+	}
+	return v, len(part)
 }

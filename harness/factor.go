@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"goset/isolation"
 )
@@ -17,6 +18,9 @@ var placeholders = regexp.MustCompile(`\$\{[^{}]*\}|\{\{[A-Za-z_][A-Za-z0-9_]*\}
 
 // placeholderNames are the names in a text, in order.
 func placeholderNames(text string) []string {
+	if !strings.Contains(text, "{") {
+		return nil // most texts, and the pattern costs a microsecond
+	}
 	var names []string
 	for _, m := range placeholders.FindAllString(text, -1) {
 		if m[0] == '{' && m[1] != '{' {
@@ -37,6 +41,9 @@ func wholePlaceholder(text string) string {
 
 // fill replaces the placeholders of a text. Names without a value stay.
 func fill(text string, values map[string]string) string {
+	if !strings.Contains(text, "{") {
+		return text
+	}
 	return placeholders.ReplaceAllStringFunc(text, func(m string) string {
 		switch {
 		case m[0] == '$':
@@ -154,6 +161,8 @@ type pair struct {
 	w      *Workload
 	m      *ModeSpec
 	layers map[string]layerKey
+	params []KernelParam
+	named  bool // n is a key of the workload or mode
 	// both holds the names that workload and mode each have as a key: a
 	// placeholder of such a name could mean either.
 	both map[string]bool
@@ -161,10 +170,13 @@ type pair struct {
 
 func (p *pair) expand(yield func(Treatment, []misfit)) {
 	factors := factorsOf(p.w, p.m)
-	fixed := p.fixedValues()
+	p.params = kernelParams(p.w.Kernel)
+	values := p.fixedValues() // one map for all treatments: a plan may have 100,000
 	choice := make([]int, len(factors))
 	for {
-		values := maps.Clone(fixed)
+		if !p.named {
+			delete(values, "n") // what the last treatment's CPU list gave
+		}
 		levels := make([]Level, len(factors))
 		for i, f := range factors {
 			levels[i] = Level{Factor: f.Name, Value: f.Levels[choice[i]]}
@@ -193,7 +205,7 @@ func (p *pair) fixedValues() map[string]string {
 	if len(p.e.Conditions) > 0 {
 		values["condition"] = p.e.Conditions[0].Name
 	}
-	for _, param := range kernelParams(p.w.Kernel) {
+	for _, param := range p.params {
 		values[param.Name] = param.Default
 	}
 	p.both = map[string]bool{}
@@ -207,6 +219,7 @@ func (p *pair) fixedValues() map[string]string {
 			}
 		}
 	}
+	p.named = set["n"]
 	return values
 }
 
@@ -244,7 +257,7 @@ func (p *pair) treatment(levels []Level, values map[string]string) (Treatment, [
 		}
 	}
 	r := &resolver{values: values, both: p.both}
-	r.count(&t.Layers, p.m)
+	r.count(&t.Layers, p.named)
 	if t.Layers.CPUs != "quietest" {
 		t.Layers.Sample = 0
 	} else if t.Layers.Sample == 0 {
@@ -254,7 +267,7 @@ func (p *pair) treatment(levels []Level, values map[string]string) (Treatment, [
 	t.Spec.Dir = r.text("dir", p.w.Dir)
 	t.Spec.Env, t.Env = r.env(p.w.Env)
 	if p.w.Kernel != "" {
-		t.Spec.Params, t.Args = r.params(kernelParams(p.w.Kernel))
+		t.Spec.Params, t.Args = r.params(p.params)
 	} else {
 		t.Spec.Command = r.texts("command", p.w.Command)
 		t.Args = t.Spec.Command
@@ -271,7 +284,7 @@ type resolver struct {
 
 // count settles n: as the mode says, or the length of its CPU list, or 1.
 // Every mode has an n, so that threads = "{n}" works for all of them.
-func (r *resolver) count(layers *isolation.Mode, m *ModeSpec) {
+func (r *resolver) count(layers *isolation.Mode, named bool) {
 	listed := 0
 	if layers.CPUs != "" && layers.CPUs != "rotate" && layers.CPUs != "quietest" {
 		listed = cpuCount(layers.CPUs)
@@ -279,7 +292,7 @@ func (r *resolver) count(layers *isolation.Mode, m *ModeSpec) {
 	if layers.N == 0 {
 		layers.N = max(1, listed)
 	}
-	if _, named := r.values["n"]; !named {
+	if !named {
 		r.values["n"] = strconv.Itoa(layers.N)
 	}
 	if listed > 0 && layers.N > listed {
@@ -373,8 +386,8 @@ func (r *resolver) env(env []Param) ([]Param, []string) {
 // params gives every parameter of a kernel, those of the file and the rest by
 // default, so that a record says with what a kernel ran.
 func (r *resolver) params(known []KernelParam) ([]Param, []string) {
-	var params []Param
-	var args []string
+	params := make([]Param, 0, len(known))
+	args := make([]string, 0, len(known))
 	for _, p := range known {
 		text := r.values[p.Name]
 		if filled := r.text(p.Name, text); filled != text {

@@ -33,7 +33,7 @@ type Session struct {
 	// BestEffort makes every layer optional.
 	BestEffort bool
 	// OutputLimit is how many bytes of each stream of a run are kept; 0 means
-	// DefaultOutputLimit.
+	// what the experiment says, or DefaultOutputLimit.
 	OutputLimit int64
 
 	Events func(Event) // nil: none
@@ -127,6 +127,9 @@ func newLoop(s Session) (*loop, error) {
 	}
 	if l.clock == nil {
 		l.clock = machineClock{}
+	}
+	if l.OutputLimit == 0 {
+		l.OutputLimit = s.Experiment.Plan.Output
 	}
 	if l.OutputLimit == 0 {
 		l.OutputLimit = DefaultOutputLimit

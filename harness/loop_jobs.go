@@ -3,7 +3,7 @@ package harness
 import (
 	"errors"
 	"fmt"
-	"os/exec"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,27 +30,27 @@ func (l *loop) makeJobs() ([]Job, error) {
 			continue
 		}
 		checked[key] = true
-		if err := findCommand(job.Argv[0]); err != nil {
+		if err := findCommand(job); err != nil {
 			errs = append(errs, fmt.Errorf("cannot run workload %q: %v", t.Workload, err))
 		}
 	}
 	return jobs, errors.Join(errs...)
 }
 
-// findCommand says why a command is not there, and what to do.
-func findCommand(name string) error {
-	_, err := exec.LookPath(name)
-	if err == nil || errors.Is(err, exec.ErrDot) {
-		return nil
+// findCommand says why a command is not there, or cannot be run.
+func findCommand(job Job) error {
+	name := job.Argv[0]
+	if !strings.Contains(name, "/") {
+		_, err := lookUp(command{name, searchPath(job.Env)})
+		return err
 	}
-	var e *exec.Error
-	if errors.As(err, &e) {
-		err = e.Err
+	if err := executable(name); err != nil {
+		return &StartError{
+			Command: name, Reason: cause(err).Error(), Missing: errors.Is(err, fs.ErrNotExist),
+			Hint: "paths are relative to the experiment's file",
+		}
 	}
-	if strings.Contains(name, "/") {
-		return fmt.Errorf("command %q: %v (paths are relative to the experiment's file)", name, err)
-	}
-	return fmt.Errorf("command %q: %v (a command beside the experiment's file is written %q)", name, err, "./"+name)
+	return nil
 }
 
 // makeJob resolves what one treatment runs.
@@ -58,6 +58,9 @@ func (l *loop) makeJob(t *Treatment) (Job, error) {
 	job := Job{
 		Dir: l.Experiment.Dir, Timeout: l.Experiment.Plan.Timeout, OutputLimit: l.OutputLimit, Layers: t.Layers,
 		Env: l.Env,
+	}
+	if l.BestEffort {
+		job.Layers = job.Layers.BestEffort()
 	}
 	if len(t.Env) > 0 {
 		job.Env = slices.Concat(l.Env, t.Env)

@@ -14,18 +14,23 @@ import (
 // judge decides what a run's values are worth and completes its record. failed
 // is why it could not start; nil when it did.
 func (l *loop) judge(t *Treatment, res *Result, failed error, r *Record) {
+	if r.Values == nil {
+		r.Values = map[string]float64{}
+	}
 	if failed != nil {
 		r.Outcome, r.Reason, r.Exit = Failed, failed.Error(), exitOf(failed)
-		if r.Values == nil {
-			r.Values = map[string]float64{}
-		}
 		return
 	}
 	r.Start, r.Exit, r.Signal, r.Layers = res.Start.UTC(), res.Exit, res.Signal, res.Layers
 	r.Counters = res.Counters
-	l.processValues(t, res, r)
+	if len(res.Unkilled) > 0 {
+		text := fmt.Sprintf("processes %v of run %d could not be ended and may disturb the runs that follow", res.Unkilled, r.Run)
+		r.Warnings = append(r.Warnings, text)
+		l.warn(text)
+	}
 	if reason := unhappy(l.jobs[t.Index], res); reason != "" {
 		r.Outcome, r.Reason = Failed, reason
+		l.baseValues(res, r)
 		finite(r)
 		return
 	}
@@ -34,7 +39,7 @@ func (l *loop) judge(t *Treatment, res *Result, failed error, r *Record) {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d processes that it left behind were ended", res.Leftover))
 	}
 	l.extract(t, res, r)
-	l.layers(t, r)
+	l.layers(r)
 	finite(r)
 }
 
@@ -71,17 +76,14 @@ func (r *Record) voids(reason string) {
 	}
 }
 
-// processValues puts the figures of wait4(2) into the record.
-func (l *loop) processValues(t *Treatment, res *Result, r *Record) {
-	if r.Values == nil {
-		r.Values = map[string]float64{}
+// baseValues puts what is known of every process into the record; a run that
+// ended well gets it from its extractor.
+func (l *loop) baseValues(res *Result, r *Record) {
+	metrics := BaseMetrics()
+	for i, v := range baseValues(*res) {
+		r.Values[metrics[i].Name] = v
 	}
-	r.Values["wall"] = res.Wall.Seconds()
-	r.Values["user"] = res.User.Seconds()
-	r.Values["sys"] = res.Sys.Seconds()
-	r.Values["max-rss"] = float64(res.MaxRSS)
-	r.Values["voluntary-switches"] = float64(res.Voluntary)
-	r.Values["involuntary-switches"] = float64(res.Involuntary)
+	l.known.describe(r, metrics)
 }
 
 // extract reads the output of a run that ended well.
@@ -89,6 +91,7 @@ func (l *loop) extract(t *Treatment, res *Result, r *Record) {
 	x, err := l.extractors[t.Workload].Extract(*res)
 	if err != nil {
 		r.voids(err.Error())
+		l.baseValues(res, r)
 		return
 	}
 	if x.Void != "" {
@@ -107,7 +110,8 @@ func (l *loop) extract(t *Treatment, res *Result, r *Record) {
 }
 
 // layers makes a run void when a layer did not hold, but for optional ones.
-func (l *loop) layers(t *Treatment, r *Record) {
+func (l *loop) layers(r *Record) {
+	optional := l.jobs[r.Treatment].Layers.Optional
 	for _, s := range r.Layers {
 		if s.Held {
 			continue
@@ -116,7 +120,7 @@ func (l *loop) layers(t *Treatment, r *Record) {
 		if s.Note != "" {
 			text += ": " + s.Note
 		}
-		if l.BestEffort || slices.Contains(t.Layers.Optional, s.Layer) {
+		if s.Optional || slices.Contains(optional, s.Layer) {
 			r.Warnings = append(r.Warnings, text)
 			continue
 		}

@@ -69,7 +69,9 @@ type fakeExtractor func(Result) (Extracted, error)
 func (f fakeExtractor) Extract(r Result) (Extracted, error) { return f(r) }
 
 func noExtractor(Workload) (Extractor, error) {
-	return fakeExtractor(func(Result) (Extracted, error) { return Extracted{}, nil }), nil
+	return fakeExtractor(func(r Result) (Extracted, error) {
+		return Extracted{Values: map[string]float64{"wall": r.Wall.Seconds()}}, nil
+	}), nil
 }
 
 // testExperiment has workloads of the command true, each in each of the modes.
@@ -186,18 +188,24 @@ func TestOutcomes(t *testing.T) {
 		return []isolation.LayerState{{Layer: "cpus", Asked: "1", Achieved: "0-1", Held: held, Note: "moved"}}
 	}
 	tests := []struct {
-		name     string
-		result   Result
-		err      error
-		extract  Extracted
-		optional []string
-		outcome  Outcome
-		reason   string
-		exit     int
-		warning  string
+		name    string
+		result  Result
+		err     error
+		extract Extracted
+		broken  error // of the extractor
+		mode    isolation.Mode
+		effort  bool
+		outcome Outcome
+		reason  string
+		exit    int
+		warning string
+		wall    float64 // where the extractor is not asked or gave up
 	}{
 		{name: "kept", outcome: Kept},
-		{name: "exit", result: Result{Exit: 3}, outcome: Failed, reason: "exit status 3", exit: 3},
+		{name: "exit", result: Result{Exit: 3, Wall: 2 * time.Second}, outcome: Failed, reason: "exit status 3", exit: 3, wall: 2},
+		{name: "extractor", result: Result{Wall: 2 * time.Second}, broken: errors.New("cannot read it"), outcome: Void, reason: "cannot read it", wall: 2},
+		{name: "hangs", result: Result{Unkilled: []int{7}}, outcome: Kept, warning: "processes [7] of run 0 could not be ended and may disturb the runs that follow"},
+		{name: "best effort", result: Result{Layers: layers(false)}, effort: true, mode: isolation.Mode{CPUs: "1"}, outcome: Kept, warning: `layer "cpus" did not hold: asked "1", achieved "0-1": moved`},
 		{name: "signal", result: Result{Exit: 139, Signal: "SIGSEGV"}, outcome: Failed, reason: "ended by SIGSEGV", exit: 139},
 		{name: "timeout", result: Result{Exit: 137, Signal: "SIGKILL", TimedOut: true}, outcome: Failed, reason: "timed out after 1m0s", exit: 137},
 		{name: "missing", err: fmt.Errorf("cannot start: %w", fs.ErrNotExist), outcome: Failed, reason: "cannot start: file does not exist", exit: 127},
@@ -207,16 +215,17 @@ func TestOutcomes(t *testing.T) {
 		{name: "Inf iteration", extract: Extracted{Iterations: map[string][]float64{"t": {1, math.Inf(1)}}}, outcome: Void, reason: `iteration 2 of metric "t" is +Inf`},
 		{name: "layer", result: Result{Layers: layers(false)}, outcome: Void, reason: `layer "cpus" did not hold: asked "1", achieved "0-1": moved`},
 		{name: "layer held", result: Result{Layers: layers(true)}, outcome: Kept},
-		{name: "optional layer", result: Result{Layers: layers(false)}, optional: []string{"cpus"}, outcome: Kept, warning: `layer "cpus" did not hold: asked "1", achieved "0-1": moved`},
+		{name: "optional layer", result: Result{Layers: layers(false)}, mode: isolation.Mode{Optional: []string{"cpus"}}, outcome: Kept, warning: `layer "cpus" did not hold: asked "1", achieved "0-1": moved`},
 		{name: "left over", result: Result{Leftover: 2}, outcome: Kept, warning: "2 processes that it left behind were ended"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s, x := testSession(t, 1, []string{"a"}, isolation.Mode{Name: "m", Optional: test.optional})
+			s, x := testSession(t, 1, []string{"a"}, test.mode)
+			s.BestEffort = test.effort
 			s.Experiment.Plan.Timeout = time.Minute
 			x.answer = func(context.Context, int, Job) (Result, error) { return test.result, test.err }
 			s.Extractor = func(Workload) (Extractor, error) {
-				return fakeExtractor(func(Result) (Extracted, error) { return test.extract, nil }), nil
+				return fakeExtractor(func(Result) (Extracted, error) { return test.extract, test.broken }), nil
 			}
 			if _, err := Execute(t.Context(), s); err != nil {
 				t.Fatal(err)
@@ -227,6 +236,9 @@ func TestOutcomes(t *testing.T) {
 			}
 			if got := strings.Join(r.Warnings, "\n"); got != test.warning {
 				t.Errorf("warnings %q, want %q", got, test.warning)
+			}
+			if r.Values["wall"] != test.wall {
+				t.Errorf("wall = %v, want %v", r.Values["wall"], test.wall)
 			}
 			for name, v := range r.Values {
 				if name == "p99" {
@@ -515,4 +527,37 @@ func TestCPUsThatCannotBeGiven(t *testing.T) {
 	if sum, err := Execute(t.Context(), s); err != nil || sum.Failed() != 1 {
 		t.Errorf("a choice that fails: %+v, %v, want one failed run", sum, err)
 	}
+}
+
+// BenchmarkTrue runs a command of no length from start to end; what is not its
+// wall time is the harness's.
+func BenchmarkTrue(b *testing.B) {
+	runner, err := NewRunner()
+	if errors.Is(err, errors.ErrUnsupported) {
+		b.Skip(err)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() {
+		if err := runner.Close(); err != nil {
+			b.Error(err)
+		}
+	}()
+	e, p := testExperiment(b.N, []string{"a"}, isolation.Mode{Name: "m"})
+	var wall time.Duration
+	s := Session{
+		Experiment: e, Plan: p, Dir: filepath.Join(b.TempDir(), "results"), Extractor: NewExtractor,
+		Executor: runner, Quiet: runner.Quiet, Env: os.Environ(),
+		Events: func(e Event) {
+			if e, ok := e.(RunEnded); ok {
+				wall += time.Duration(e.Record.Values["wall"] * float64(time.Second))
+			}
+		},
+	}
+	sum, err := Execute(b.Context(), s)
+	if err != nil || sum.Measured.Kept != b.N {
+		b.Fatal(err, sum)
+	}
+	b.ReportMetric(float64(wall.Nanoseconds())/float64(b.N), "wall-ns/op")
 }

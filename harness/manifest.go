@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -43,7 +44,8 @@ type Manifest struct {
 	SHA256    string   `json:"sha256"`           // of Text
 	Source    string   `json:"source,omitempty"` // absolute path of the file; "" when there was none
 	Overrides []string `json:"overrides,omitempty"`
-	// Dir is what relative paths in commands are relative to.
+	// Dir is the absolute folder that relative paths in commands are relative
+	// to, and in which commands run; "" for shipped experiments of kernels.
 	Dir string `json:"dir,omitempty"`
 
 	Argv     []string          `json:"argv"`
@@ -133,11 +135,15 @@ func newManifest(e *Experiment, p *Plan, from Provenance, now time.Time) (*Manif
 		}
 		source = abs
 	}
+	dir, err := homeOf(e, source)
+	if err != nil {
+		return nil, err
+	}
 	sum := sha256.Sum256(e.Text)
 	m := &Manifest{
 		Schema: ManifestSchema, Name: e.Name, Title: e.Title,
 		Tool: from.Tool, Toolchain: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Text: string(e.Text), SHA256: hex.EncodeToString(sum[:]), Source: source, Overrides: from.Overrides, Dir: e.Dir,
+		Text: string(e.Text), SHA256: hex.EncodeToString(sum[:]), Source: source, Overrides: from.Overrides, Dir: dir,
 		Argv: from.Argv, Settings: from.Settings, Host: from.Host,
 		Sessions: []SessionStart{from.session(now)},
 		Seed:     p.Seed, Order: e.Plan.Order, Baseline: e.Plan.Baseline, Repeats: e.Plan.Runs, Warmup: e.Plan.Warmup,
@@ -152,6 +158,20 @@ func newManifest(e *Experiment, p *Plan, from Provenance, now time.Time) (*Manif
 		m.Modes = append(m.Modes, mode.Name)
 	}
 	return m, nil
+}
+
+// homeOf is the folder that an experiment's commands are relative to, made
+// absolute: a resume may be started elsewhere.
+func homeOf(e *Experiment, source string) (string, error) {
+	commands := slices.ContainsFunc(e.Workloads, func(w Workload) bool { return w.Kernel == "" })
+	if e.Dir == "" && source == "" && !commands {
+		return "", nil
+	}
+	dir, err := filepath.Abs(e.Dir)
+	if err != nil {
+		return "", fmt.Errorf("cannot make the folder of experiment %q absolute: %v", e.Name, err)
+	}
+	return dir, nil
 }
 
 // session is the entry of a session that starts now.

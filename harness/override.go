@@ -3,7 +3,9 @@ package harness
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/BurntSushi/toml"
 )
@@ -18,12 +20,16 @@ type Setting struct {
 	Origin string // for messages: "-set plan.runs=3", "GOSET_BENCH_RUNS"
 }
 
-// origin is the setting's name in messages.
+// origin is the setting's name in messages, which keep to one line.
 func (s Setting) origin() string {
-	if s.Origin != "" {
-		return s.Origin
+	text := s.Origin
+	if text == "" {
+		text = s.Key + "=" + s.Value
 	}
-	return s.Key + "=" + s.Value
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		return strconv.Quote(text)
+	}
+	return text
 }
 
 // fault is a fault of the setting itself.
@@ -106,7 +112,7 @@ func descend(n *node, parts []string) (*node, []string) {
 
 // settingKey splits a dotted key as TOML does.
 func settingKey(set Setting) ([]string, *Fault) {
-	bad := Fault{Key: set.Key, Rule: "must be a dotted key", Got: fmt.Sprintf("%q", set.Key), Hint: `as "plan.runs" or "mode.goset.n"`}
+	bad := Fault{Rule: "must be a dotted key", Got: fmt.Sprintf("%q", set.Key), Hint: `as "plan.runs" or "mode.goset.n"`}
 	src := newSource("", []byte(set.Key+" = 0"))
 	if strings.ContainsAny(set.Key, "=#\n\r") || checkText(src) != nil {
 		return nil, set.fault(bad)

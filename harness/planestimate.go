@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -46,7 +47,10 @@ func (e *Experiment) Estimate(p *Plan) Estimate {
 
 // plusTime adds durations, up to the longest.
 func plusTime(a, b time.Duration) time.Duration {
-	return time.Duration(plusCapped(int(a), int(b)))
+	if b > math.MaxInt64-a {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 // expected is the length of one run, -1 when it is not known.

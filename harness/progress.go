@@ -93,8 +93,9 @@ func (p *Progress) Left() (left time.Duration, ok bool) {
 
 // Estimator estimates how long the rest of a plan takes: for each treatment,
 // the mean of its own observed runs times its runs to come, and the idle time
-// before each. A treatment without runs takes the author's estimate, else the
-// mean of its workload, else the mean of all. It is pure: time comes in as
+// before each. A treatment without runs takes the author's estimate or the
+// kernel's nominal duration, else the mean of its workload, else the mean of
+// all. It is pure: time comes in as
 // observations only.
 type Estimator struct {
 	idle       time.Duration
@@ -107,7 +108,7 @@ type Estimator struct {
 type treatmentTime struct {
 	timeSum
 	toCome   int
-	expect   time.Duration
+	expect   time.Duration // negative: not known
 	workload int
 }
 
@@ -133,7 +134,7 @@ func NewEstimator(p *Plan, idle time.Duration) *Estimator {
 			index[t.Workload] = w
 		}
 		e.treatments[i].workload = w
-		e.treatments[i].expect = t.Spec.Expect
+		e.treatments[i].expect = expected(t)
 	}
 	e.workloads = make([]timeSum, len(index))
 	for _, r := range p.Runs {
@@ -180,7 +181,7 @@ func (e *Estimator) each(t *treatmentTime) (d time.Duration, ok bool) {
 	switch {
 	case t.n > 0:
 		return t.mean(), true
-	case t.expect > 0:
+	case t.expect >= 0:
 		return t.expect, true
 	case e.workloads[t.workload].n > 0:
 		return e.workloads[t.workload].mean(), true

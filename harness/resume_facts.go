@@ -9,20 +9,17 @@ import (
 	"strings"
 )
 
-// volatile are the words in the names of facts that are another at every look
-// and say nothing about whether two sessions ran on the same machine.
+// volatile is true for facts of host.Facts that are others at every look and
+// say nothing about whether two sessions ran on the same machine.
 func volatile(path string) bool {
-	path = strings.ToLower(path)
-	for _, word := range []string{"load", "free", "available", "uptime", "time", "temperature", "pressure", "cached", "used", "current", "running"} {
-		if strings.Contains(path, word) {
-			return true
-		}
-	}
-	return false
+	return path == "load" || path == "memory.available" || path == "memory.swap_free"
 }
 
-// maxDifferences bounds the warnings of a machine that is another altogether.
-const maxDifferences = 20
+// The bounds of what is said about a machine that is another altogether.
+const (
+	maxDifferences = 20  // warnings
+	maxShown       = 400 // bytes of the two values, as of the flags of a CPU
+)
 
 // differences says in what the tool and the machine of a new session differ
 // from those of the manifest: runs from both sides are compared with each
@@ -30,7 +27,11 @@ const maxDifferences = 20
 func (m *Manifest) differences(now Provenance) []string {
 	var texts []string
 	add := func(what, before, after string) {
-		if before != after {
+		switch {
+		case before == after:
+		case len(before)+len(after) > maxShown:
+			texts = append(texts, what+" is another than when the runs began (both are in the manifest)")
+		default:
 			texts = append(texts, fmt.Sprintf("%s was %s when the runs began and is %s now", what, before, after))
 		}
 	}
@@ -39,7 +40,7 @@ func (m *Manifest) differences(now Provenance) []string {
 	if m.Host == nil || now.Host == nil {
 		return texts
 	}
-	before, after := flatten(m.Host), flatten(now.Host)
+	before, after := flattenFacts(m.Host), flattenFacts(now.Host)
 	paths := make([]string, 0, len(before))
 	for path := range before {
 		paths = append(paths, path)
@@ -68,9 +69,9 @@ func orAbsent(facts map[string]string, path string) string {
 	return "absent"
 }
 
-// flatten gives the values of a JSON document by path, each as JSON; nothing
+// flattenFacts gives the values of a JSON document by path, each as JSON; nothing
 // for what is no JSON, which differs from everything.
-func flatten(text json.RawMessage) map[string]string {
+func flattenFacts(text json.RawMessage) map[string]string {
 	out := map[string]string{}
 	var v any
 	d := json.NewDecoder(strings.NewReader(string(text)))
@@ -79,25 +80,45 @@ func flatten(text json.RawMessage) map[string]string {
 		out["host facts"] = strconv.Quote(string(text))
 		return out
 	}
-	flattenInto(out, "", v)
+	flattenFactsInto(out, "", v)
 	return out
 }
 
-func flattenInto(out map[string]string, path string, v any) {
+func flattenFactsInto(out map[string]string, path string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, member := range v {
-			flattenInto(out, strings.TrimPrefix(path+"."+name, "."), member)
+			flattenFactsInto(out, strings.TrimPrefix(path+"."+name, "."), member)
 		}
 	case []any:
+		if !slices.ContainsFunc(v, nested) {
+			// A list as the flags of a CPU is one fact: by index, one flag more
+			// would make all that follow differ.
+			out[path] = factText(v)
+			return
+		}
 		for i, element := range v {
-			flattenInto(out, fmt.Sprintf("%s[%d]", path, i), element)
+			flattenFactsInto(out, fmt.Sprintf("%s[%d]", path, i), element)
 		}
 	default:
-		b, err := json.Marshal(v)
-		if err != nil {
-			panic(err) // v came out of a JSON decoder
-		}
-		out[path] = string(b)
+		out[path] = factText(v)
 	}
+}
+
+// nested is true for what has values inside.
+func nested(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
+}
+
+// factText writes a value that came out of a JSON decoder.
+func factText(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // what was decoded can be encoded
+	}
+	return string(b)
 }

@@ -269,9 +269,9 @@ func TestResumeRefusesAChangedExperiment(t *testing.T) {
 
 func TestResumeSaysWhatDiffersOnTheMachine(t *testing.T) {
 	s, x := testSession(t, 2, []string{"a"}, isolation.Mode{Name: "m"})
-	s.Provenance.Host = json.RawMessage(`{"kernel": "6.1", "cpus": [{"governor": "powersave"}], "load": 1, "microcode": "0x1"}`)
+	s.Provenance.Host = json.RawMessage(`{"kernel": "6.1", "cpus": [{"governor": "powersave"}], "load": [1], "microcode": "0x1", "flags": ["a", "c"], "long": "` + strings.Repeat("x", 300) + `"}`)
 	stopAfter(t, s, x, 1)
-	s.Provenance.Host = json.RawMessage(`{"kernel": "6.12", "cpus": [{"governor": "performance"}], "load": 2}`)
+	s.Provenance.Host = json.RawMessage(`{"kernel": "6.12", "cpus": [{"governor": "performance"}], "load": [2], "flags": ["a", "b", "c"], "long": "` + strings.Repeat("y", 300) + `"}`)
 	s.Provenance.Tool = "v2"
 	sum, err := Resume(t.Context(), s.Dir, s, resumeOptions(s))
 	if err != nil {
@@ -280,7 +280,9 @@ func TestResumeSaysWhatDiffersOnTheMachine(t *testing.T) {
 	want := []string{
 		`goset-bench was "v1" when the runs began and is "v2" now`,
 		`cpus[0].governor was "powersave" when the runs began and is "performance" now`,
+		`flags was ["a","c"] when the runs began and is ["a","b","c"] now`,
 		`kernel was "6.1" when the runs began and is "6.12" now`,
+		`long is another than when the runs began (both are in the manifest)`,
 		`microcode was "0x1" when the runs began and is absent now`,
 	}
 	if !slices.Equal(sum.Warnings, want) {

@@ -19,9 +19,9 @@ import (
 	"goset/isolation"
 )
 
-// fill sets every field of a value to something that is not zero, so that a
+// fillFields sets every field of a value to something that is not zero, so that a
 // field which an encoder forgets is seen.
-func fill(v reflect.Value, n *int) {
+func fillFields(v reflect.Value, n *int) {
 	*n++
 	switch v.Kind() {
 	case reflect.String:
@@ -36,17 +36,17 @@ func fill(v reflect.Value, n *int) {
 		v.SetBool(true)
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		fill(v.Elem(), n)
+		fillFields(v.Elem(), n)
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
-		fill(v.Index(0), n)
-		fill(v.Index(1), n)
+		fillFields(v.Index(0), n)
+		fillFields(v.Index(1), n)
 	case reflect.Map:
 		v.Set(reflect.MakeMap(v.Type()))
 		for range 2 {
 			key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-			fill(key, n)
-			fill(value, n)
+			fillFields(key, n)
+			fillFields(value, n)
 			v.SetMapIndex(key, value)
 		}
 	case reflect.Struct:
@@ -55,7 +55,7 @@ func fill(v reflect.Value, n *int) {
 			return
 		}
 		for i := range v.NumField() {
-			fill(v.Field(i), n)
+			fillFields(v.Field(i), n)
 		}
 	default:
 		panic(v.Kind())
@@ -65,7 +65,7 @@ func fill(v reflect.Value, n *int) {
 func fullRecord() *Record {
 	var r Record
 	n := 0
-	fill(reflect.ValueOf(&r).Elem(), &n)
+	fillFields(reflect.ValueOf(&r).Elem(), &n)
 	r.Superseded = false // is not on disk
 	return &r
 }
@@ -193,7 +193,7 @@ func TestManifestRoundTrip(t *testing.T) {
 			switch v.Type().Field(i).Name {
 			case "Runs", "States", "Host", "Treatments", "Sessions":
 			default:
-				fill(v.Field(i), &n)
+				fillFields(v.Field(i), &n)
 			}
 		}
 		want.Schema, want.Host, want.Runs = ManifestSchema, json.RawMessage(`{}`), rs

@@ -13,8 +13,14 @@ import (
 // 7.621e-09 s to the last digit. The result may overflow to an infinity or
 // underflow to 0: the caller checks.
 func Convert(value float64, unit string) (v float64, base string, ok bool) {
+	convert, base, ok := Converter(unit)
+	return convert(value), base, ok
+}
+
+// Converter is Convert for many values of one unit.
+func Converter(unit string) (convert func(float64) float64, base string, ok bool) {
 	base, r, ok := parse(unit)
-	return shift(value*r.up/r.down, r.exp), base, ok
+	return func(v float64) float64 { return shift(v*r.up/r.down, r.exp) }, base, ok
 }
 
 // shift multiplies v by ten to the power exp in its shortest decimal form.
