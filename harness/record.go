@@ -60,12 +60,14 @@ type Record struct {
 type Choice struct {
 	Sample  time.Duration `json:"sample_ns"`
 	Ranking []Ranked      `json:"ranking"`
+	// Left counts the places at the end of a long ranking that are not kept.
+	Left int `json:"left,omitempty"`
 }
 
 // Ranked is one CPU in the order of a ranking.
 type Ranked struct {
 	CPU  int     `json:"cpu"`
-	Cost float64 `json:"cost"` // interrupts in the sample: own and siblings'
+	Cost float64 `json:"cost"` // see rank.Place: own and siblings' noise
 	Own  float64 `json:"own"`
 	Why  string  `json:"why,omitempty"`
 }

@@ -1,0 +1,285 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"time"
+
+	"goset/cpulist"
+	"goset/host"
+	"goset/isolation"
+	"goset/rank"
+)
+
+// DefaultSample is how long "quietest" watches the machine unless told
+// otherwise.
+const DefaultSample = 500 * time.Millisecond
+
+// maxRanked bounds the places of a ranking that a record keeps.
+const maxRanked = 64
+
+// QuietChooser is the Chooser that watches a machine's own counters.
+type QuietChooser struct {
+	FS host.FS
+	// wait sleeps between the two readings; a test changes the files instead.
+	wait func(context.Context, time.Duration) error
+}
+
+// NewChooser makes a Chooser for the machine whose files lie under root.
+func NewChooser(root host.FS) *QuietChooser { return &QuietChooser{FS: root, wait: sleep} }
+
+var _ Chooser = (*QuietChooser)(nil)
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// Choose watches the machine for the mode's sample and takes the mode's n
+// quietest CPUs. The error is a *rank.Refused when n is more than what is
+// free, and the context's when it ends first.
+func (c *QuietChooser) Choose(ctx context.Context, mode isolation.Mode) (cpulist.Set, *Choice, error) {
+	opt, err := rankOptions(mode)
+	if err != nil {
+		return cpulist.Set{}, nil, fmt.Errorf("mode %q: %v", mode.Name, err)
+	}
+	cpus, err := c.Watch(ctx, opt.Sample)
+	if err != nil {
+		return cpulist.Set{}, nil, err
+	}
+	ranking := rank.Rank(cpus, opt)
+	selection, err := ranking.Take(max(mode.N, 1))
+	choice := choiceOf(ranking, opt.Sample)
+	if err != nil {
+		return cpulist.Set{}, choice, fmt.Errorf("mode %q: %w", mode.Name, err)
+	}
+	return selection.Set, choice, nil
+}
+
+// rankOptions reads what a mode says about the choice.
+func rankOptions(mode isolation.Mode) (rank.Options, error) {
+	opt := rank.Options{Sample: mode.Sample, Steer: mode.Steer}
+	var err error
+	if opt.By, err = rank.ParseBy(mode.Rank); err != nil {
+		return opt, err
+	}
+	if mode.Sample < 0 {
+		return opt, fmt.Errorf("cannot watch for %v: sample must be 0 (%v) or more", mode.Sample, DefaultSample)
+	}
+	if mode.Sample == 0 {
+		opt.Sample = DefaultSample
+	}
+	if mode.N < 0 {
+		return opt, fmt.Errorf("cannot take %d CPUs: n must be 1 or more", mode.N)
+	}
+	if opt.Include, err = cpulist.Parse(mode.Include); err != nil {
+		return opt, fmt.Errorf("include: %v", err)
+	}
+	if opt.Exclude, err = cpulist.Parse(mode.Exclude); err != nil {
+		return opt, fmt.Errorf("exclude: %v", err)
+	}
+	switch mode.NUMA {
+	case "":
+	case "auto":
+		opt.OneNode = true
+	default:
+		node, err := strconv.Atoi(mode.NUMA)
+		if err != nil || node < 0 {
+			return opt, fmt.Errorf("cannot take CPUs of node %q: numa must be a node's number or \"auto\"", mode.NUMA)
+		}
+		opt.Node = &node
+	}
+	return opt, nil
+}
+
+func choiceOf(r rank.Ranking, sample time.Duration) *Choice {
+	choice := &Choice{Sample: sample}
+	for i, p := range r.Places {
+		if i == maxRanked {
+			choice.Left = len(r.Places) - i
+			break
+		}
+		choice.Ranking = append(choice.Ranking, Ranked{CPU: p.ID, Cost: p.Cost, Own: p.Own, Why: p.Reason})
+	}
+	return choice
+}
+
+// reading is all counters at one instant.
+type reading struct {
+	at         time.Time
+	interrupts *host.Interrupts
+	stat       *host.Stat
+	softirqs   *host.Interrupts // nil: this kernel does not have it
+	queues     *host.Schedstat  // nil: as above
+}
+
+func (c *QuietChooser) read() (reading, error) {
+	r := reading{at: time.Now()}
+	var err error
+	if r.interrupts, err = c.FS.Interrupts(); err != nil {
+		return r, err
+	}
+	if r.stat, err = c.FS.Stat(); err != nil {
+		return r, err
+	}
+	if r.softirqs, err = c.FS.Softirqs(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return r, err
+	}
+	if r.queues, err = c.FS.Schedstat(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return r, err
+	}
+	return r, nil
+}
+
+// Watch reads the counters twice, sample apart, and says of every CPU what it
+// did in between.
+func (c *QuietChooser) Watch(ctx context.Context, sample time.Duration) ([]rank.CPU, error) {
+	before, err := c.read()
+	if err != nil {
+		return nil, fmt.Errorf("cannot watch the CPUs: %w", err)
+	}
+	if err := c.wait(ctx, sample); err != nil {
+		return nil, err
+	}
+	after, err := c.read()
+	if err != nil {
+		return nil, fmt.Errorf("cannot watch the CPUs: %w", err)
+	}
+	// The topology is read last: a CPU that went offline meanwhile is offline.
+	top, err := c.FS.Topology()
+	if err != nil {
+		return nil, fmt.Errorf("cannot rank the CPUs: %w", err)
+	}
+	allowed, err := c.allowed(top)
+	if err != nil {
+		return nil, err
+	}
+	cpus := placeCPUs(top, allowed)
+	return cpus, c.count(cpus, before, after)
+}
+
+// allowed is what this process may use; of another machine, all its CPUs.
+func (c *QuietChooser) allowed(top *host.Topology) (cpulist.Set, error) {
+	if !c.FS.IsLocal() {
+		return top.Online, nil
+	}
+	allowed, err := host.Affinity(os.Getpid())
+	if err != nil {
+		return cpulist.Set{}, err
+	}
+	// The kernel's default mask leaves out the CPUs of isolcpus=, and whoever
+	// has the default may use them all the same. A narrower mask was meant.
+	if top.Isolated != nil && allowed.Intersect(top.Online).Equal(top.Online.Minus(*top.Isolated)) {
+		allowed = allowed.Union(*top.Isolated)
+	}
+	return allowed, nil
+}
+
+// placeCPUs lists the present CPUs with where they stand.
+func placeCPUs(top *host.Topology, allowed cpulist.Set) []rank.CPU {
+	known := top.Online
+	if top.Present != nil {
+		known = known.Union(*top.Present)
+	}
+	var cpus []rank.CPU
+	cores := coreIndex(top)
+	for id := range known.All() {
+		cpu := rank.CPU{
+			ID: id, Core: len(top.Cores) + id, Siblings: cpulist.Of(id),
+			Online: top.Online.Contains(id), Allowed: allowed.Contains(id),
+			Isolated: top.Isolated != nil && top.Isolated.Contains(id),
+			NoHZFull: top.NoHZFull != nil && top.NoHZFull.Contains(id),
+		}
+		if i, ok := cores[id]; ok {
+			core := &top.Cores[i]
+			cpu.Core, cpu.Siblings, cpu.Package, cpu.Node, cpu.Kind = i, core.CPUs, core.Package, core.Node, core.Kind
+		}
+		for i, kind := range top.Kinds {
+			if kind.Name == cpu.Kind {
+				cpu.KindRank = i
+			}
+		}
+		cpus = append(cpus, cpu)
+	}
+	return cpus
+}
+
+// coreIndex is the place of every CPU's core in top.Cores.
+func coreIndex(top *host.Topology) map[int]int {
+	index := map[int]int{}
+	for i := range top.Cores {
+		for cpu := range top.Cores[i].CPUs.All() {
+			index[cpu] = i
+		}
+	}
+	return index
+}
+
+// count fills in what every CPU did between two readings.
+func (c *QuietChooser) count(cpus []rank.CPU, before, after reading) error {
+	delta := after.interrupts.Since(before.interrupts)
+	var failed error
+	steerable, fixed := rank.Rows(delta, func(row *host.InterruptRow) host.Steering {
+		s, err := c.FS.Steering(row)
+		failed = errors.Join(failed, err)
+		return s
+	})
+	if failed != nil {
+		return fmt.Errorf("cannot tell steerable interrupts: %w", failed)
+	}
+	var softirqs map[int]uint64
+	if before.softirqs != nil && after.softirqs != nil {
+		_, softirqs = rank.Rows(after.softirqs.Since(before.softirqs), func(*host.InterruptRow) host.Steering { return host.PerCPU })
+	}
+	for i := range cpus {
+		cpu := &cpus[i]
+		cpu.Steerable, cpu.Fixed = steerable[cpu.ID], fixed[cpu.ID]
+		if n, ok := softirqs[cpu.ID]; ok {
+			cpu.SoftIRQs = &n
+		}
+		cpu.Busy, cpu.Steal = busyTime(cpu.ID, before, after)
+		cpu.Waited = waited(cpu.ID, before, after)
+	}
+	return nil
+}
+
+// busyTime is how long a CPU was busy and how long the hypervisor had it. The
+// tick, which accounts for busy time, misses what runs between two ticks;
+// idle time is measured, and what is left of the sample cannot have been idle.
+func busyTime(cpu int, before, after reading) (busy, steal *time.Duration) {
+	was, ok1 := before.stat.CPUs[cpu]
+	is, ok2 := after.stat.CPUs[cpu]
+	if !ok1 || !ok2 {
+		return nil, nil
+	}
+	d := is.Since(was)
+	left := after.at.Sub(before.at) - d.Idle - d.IOWait
+	if d.Steal != nil {
+		left -= *d.Steal
+	}
+	b := max(d.Busy(), left)
+	return &b, d.Steal
+}
+
+func waited(cpu int, before, after reading) *time.Duration {
+	if before.queues == nil || after.queues == nil {
+		return nil
+	}
+	was, ok1 := before.queues.CPUs[cpu]
+	is, ok2 := after.queues.CPUs[cpu]
+	if !ok1 || !ok2 {
+		return nil
+	}
+	d := max(is.Waiting-was.Waiting, 0)
+	return &d
+}
