@@ -37,9 +37,9 @@ const heapGrowth = 32 << 20
 // Runner runs one child after the other and is the Executor of real
 // experiments. It is made to be felt as little as possible by the child:
 //
-//   - The wall time runs from the moment at which the kernel let go of the
-//     parent, which it does inside the child's exec, to the moment at which
-//     the kernel reported the end of the child's last thread.
+//   - The wall time runs from the child's call of exec, at which the child
+//     itself reads the clock, to the moment at which the kernel reports the end
+//     of its last thread.
 //   - One thread starts the child, waits for it, reads what it writes and keeps
 //     its deadline, all in one ppoll: a child that writes nothing wakes nobody
 //     until it ends.

@@ -38,6 +38,7 @@ type system struct {
 	wake      [2]int // a pipe, written to when the context ends
 	subreaper int32  // as it was
 	noPidfd   bool   // for tests: do as on kernels before 5.2
+	forker    *forker
 	buf       []byte
 	self      int
 	stuck     []int // children that SIGKILL did not end, not yet waited for
@@ -62,6 +63,7 @@ func (s *system) open() error {
 		s.closeFiles()
 		return fmt.Errorf("cannot become the reaper of orphans: %w", max(e1, e2))
 	}
+	s.forker = newForker()
 	return nil
 }
 
@@ -94,7 +96,6 @@ type child struct {
 	out    capture
 	err    capture
 	start  time.Time
-	launch time.Duration
 }
 
 // pipes makes the pipes for a child's streams. The harness keeps the write ends
@@ -133,7 +134,7 @@ func (r *Runner) run(ctx context.Context, job Job, path string, held *isolation.
 	r.reapStuck()
 	others := r.others()
 	var res Result
-	c := &child{out: capture{limit: job.OutputLimit}, err: capture{limit: job.OutputLimit}}
+	c := &child{exit: -1, out: capture{limit: job.OutputLimit}, err: capture{limit: job.OutputLimit}}
 	if err := c.pipes(); err != nil {
 		return res, err
 	}
@@ -144,7 +145,7 @@ func (r *Runner) run(ctx context.Context, job Job, path string, held *isolation.
 		}
 		return res, err
 	}
-	res.Start, res.Launch = c.start, c.launch
+	res.Start = c.start
 	end, werr := r.wait(ctx, c, job, held, &res, others)
 	res.Wall = end.Sub(c.start)
 	rerr := r.reap(c, &res, others)
@@ -172,36 +173,26 @@ func (r *Runner) wakeOn(ctx context.Context) (stop func()) {
 	}
 }
 
-// start forks and execs. The clock is read right before and right after, and
-// nothing else happens there: vfork returns when the child's exec has let go of
-// the parent's memory.
+// execError is what kept a child from its exec.
+type execError struct{ error }
+
+func (e execError) Unwrap() error { return e.error }
+
+// start forks and execs.
 func (r *Runner) start(c *child, job Job, path string, held *isolation.Held) error {
-	pidfd := -1
-	attr := &syscall.ProcAttr{
-		Dir:   job.Dir,
-		Env:   job.Env,
-		Files: []uintptr{uintptr(r.null), uintptr(c.stdout[1]), uintptr(c.stderr[1])},
-		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, PidFD: &pidfd},
-	}
-	var ferr error
 	_, err := held.Start(func() (int, error) {
-		before := time.Now()
-		c.pid, ferr = syscall.ForkExec(path, job.Argv, attr)
-		c.start = time.Now()
-		c.launch = c.start.Sub(before)
-		return c.pid, ferr
+		err := r.forker.fork(c, job, path, r.null, !r.noPidfd)
+		return c.pid, err
 	})
-	if ferr != nil {
-		c.pid = 0
+	var refused execError
+	if errors.As(err, &refused) {
 		clear(r.paths)
-		return r.startFault(job, path, ferr)
+		return r.startFault(job, path, refused.error)
 	}
 	if err != nil {
 		return err
 	}
-	c.exit = pidfd
-	if pidfd < 0 || r.noPidfd {
-		closeAll(pidfd)
+	if c.exit < 0 {
 		return c.watchExit()
 	}
 	return nil

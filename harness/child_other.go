@@ -83,7 +83,6 @@ func (r *Runner) run(ctx context.Context, job Job, path string, held *isolation.
 		out.w.Close()
 		return res, err
 	}
-	before := time.Now()
 	pid, err := syscall.ForkExec(path, job.Argv, &syscall.ProcAttr{
 		Dir:   job.Dir,
 		Env:   job.Env,
@@ -91,7 +90,6 @@ func (r *Runner) run(ctx context.Context, job Job, path string, held *isolation.
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})
 	res.Start = time.Now()
-	res.Launch = res.Start.Sub(before)
 	out.w.Close()
 	errs.w.Close()
 	go out.drain()

@@ -38,10 +38,7 @@ func (s Stream) Cut() bool { return s.Total > int64(len(s.Head)) }
 type Result struct {
 	Start           time.Time // wall clock at the child's exec
 	Wall, User, Sys time.Duration
-	// Launch is how long the fork and the exec took: Start and Wall are as
-	// late as the harness was in noticing the exec, and at most this late.
-	Launch time.Duration
-	MaxRSS int64 // bytes
+	MaxRSS          int64 // bytes
 	// RSSFloor is what MaxRSS starts at, in bytes: the kernel counts the peak
 	// of the harness as the child's own. MaxRSS at the floor is a bound on the
 	// child's peak and not a measurement of it.

@@ -146,6 +146,9 @@ func unpack(t *testing.T, path string) FS {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if strings.Contains(h.Name, "/irq/") {
+			continue // thousands of files that nothing here reads
+		}
 		if err := extract(root, h, archive); err != nil && !errors.Is(err, fs.ErrExist) {
 			t.Fatalf("%s: %v", h.Name, err)
 		}
@@ -198,11 +201,15 @@ func TestPublicTopologies(t *testing.T) {
 	}
 	for _, want := range facts {
 		t.Run(want.Name, func(t *testing.T) {
-			top, err := unpack(t, filepath.Join(dir, want.Archive)).Topology()
+			root := unpack(t, filepath.Join(dir, want.Archive))
+			top, err := root.Topology()
 			if err != nil {
 				t.Fatal(err)
 			}
 			compareTopology(t, top, want)
+			for _, u := range ReadFacts(root).Unread {
+				t.Errorf("cannot read %s: %s", u.What, u.Cause)
+			}
 		})
 	}
 }
@@ -261,5 +268,4 @@ func compareTopology(t *testing.T, top *Topology, want topologyFacts) {
 	if len(want.Kinds) > 0 && !maps.Equal(kinds, want.Kinds) {
 		t.Errorf("kinds %v, want %v", kinds, want.Kinds)
 	}
-	t.Logf("kinds %v, %d caches", kinds, len(top.Caches))
 }

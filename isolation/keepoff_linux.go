@@ -18,16 +18,20 @@ type Kept struct {
 	note string
 }
 
-// maxWalks bounds the walks over the own threads: each walk after the first is
-// there for threads that were born during the one before.
-const maxWalks = 16
+// The walks over the own threads: they end after quietWalks that found no new
+// thread, which is more than one since a thread stands in /proc a little later
+// than it took its maker's mask; and after maxWalks in any case.
+const (
+	quietWalks = 2
+	maxWalks   = 32
+)
 
 // KeepOff moves every thread of this process off the CPUs and their SMT
 // siblings; where nothing else is left, off the CPUs alone; where nothing is
 // left even then, it leaves them and Note says so.
 //
 // Threads that are born later inherit the mask of the one that makes them, so
-// once a walk finds none to move, none will come.
+// once the walks find none to move, none will come.
 func KeepOff(cpus cpulist.Set) (*Kept, error) {
 	allowed, err := Allowed()
 	if err != nil {
@@ -49,33 +53,21 @@ func KeepOff(cpus cpulist.Set) (*Kept, error) {
 	return k, nil
 }
 
-// move sets the mask of every own thread, and again for those born meanwhile.
+// move sets the mask of every own thread. What they had is read from all of
+// them first: a thread that is born after one was moved may have the new mask.
 func (k *Kept) move(mask unix.CPUSetDynamic) error {
-	for range maxWalks {
-		fresh := 0
-		err := eachThread(func(tid int) error {
-			if _, done := k.old[tid]; done {
-				return nil
-			}
-			old, err := affinity(tid)
-			if err == nil {
-				err = setAffinity(tid, mask)
-			}
-			if errors.Is(err, unix.ESRCH) {
-				return nil
-			}
-			if err != nil {
-				return fmt.Errorf("thread %d: %w", tid, err)
-			}
-			k.old[tid] = old
-			fresh++
+	err := eachThread(func(tid int) error {
+		old, err := affinity(tid)
+		if errors.Is(err, unix.ESRCH) {
 			return nil
-		})
-		if err != nil || fresh == 0 {
-			return err
 		}
+		k.old[tid] = old
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("new threads appear faster than they can be moved (%d walks)", maxWalks)
+	return everyThread(func(tid int) error { return setAffinity(tid, mask) })
 }
 
 // Note says what is worth knowing about where the threads are; "" when they
@@ -95,13 +87,10 @@ func (k *Kept) Restore() error {
 	}
 	main := k.old[os.Getpid()]
 	var errs []error
-	err := eachThread(func(tid int) error {
+	err := everyThread(func(tid int) error {
 		mask, ok := k.old[tid]
 		if !ok {
 			mask = main
-		}
-		if mask == nil {
-			return nil
 		}
 		if err := setAffinity(tid, mask); err != nil && !errors.Is(err, unix.ESRCH) {
 			errs = append(errs, fmt.Errorf("cannot give thread %d its CPUs back: %w", tid, err))
@@ -112,7 +101,33 @@ func (k *Kept) Restore() error {
 	return errors.Join(append(errs, err)...)
 }
 
-// eachThread calls do for every thread of this process.
+// everyThread calls do once for every thread of this process, also for those
+// that are born meanwhile: their makers may not have been reached yet. ESRCH
+// means that the thread has ended.
+func everyThread(do func(tid int) error) error {
+	done := map[int]bool{}
+	quiet := 0
+	for range maxWalks {
+		quiet++
+		err := eachThread(func(tid int) error {
+			if done[tid] {
+				return nil
+			}
+			done[tid] = true
+			quiet = 0
+			if err := do(tid); err != nil && !errors.Is(err, unix.ESRCH) {
+				return fmt.Errorf("thread %d: %w", tid, err)
+			}
+			return nil
+		})
+		if err != nil || quiet == quietWalks {
+			return err
+		}
+	}
+	return fmt.Errorf("new threads appear faster than they can be reached (%d walks)", maxWalks)
+}
+
+// eachThread calls do for every thread that stands in one walk.
 func eachThread(do func(tid int) error) error {
 	dir, err := os.Open("/proc/self/task")
 	if err != nil {

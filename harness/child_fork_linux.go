@@ -1,0 +1,188 @@
+//go:build linux && (amd64 || arm64)
+
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+// What package syscall lacks.
+const (
+	clonePidfd     = 0x1000
+	prSetPdeathsig = 1
+	sigSetMask     = 2
+	rlimitNofile   = 7
+	clockMonotonic = 1
+	numSignals     = 64
+)
+
+// call is one system call that a child makes between its fork and its exec.
+// forkCalls knows its layout.
+type call struct {
+	nr    uintptr
+	args  [5]uintptr
+	errno uintptr // of the call that failed, after which no other is made
+}
+
+// forkCalls makes a child that shares this process's memory, and runs calls in
+// it, of which the last is execve. It returns when the child has exec'd or
+// ended, with its pid, or with a negated errno. The child touches registers and
+// *calls only. pidfd, unless nil, receives a pidfd.
+//
+// All signals of the calling thread are blocked.
+//
+//go:noescape
+func forkCalls(calls *call, flags uintptr, pidfd *int32) (pid int)
+
+// forker forks with the clock read by the child itself, right before its exec.
+//
+// syscall.ForkExec would do but for that. Its parent can only read the clock
+// when it gets to run after the exec, and on a machine with more to do than
+// CPUs that is late: with 7 busy processes on 2 CPUs, half of 1,000 runs of
+// `true` were over before the parent had read the clock once.
+//
+// It lives on the heap, since the kernel is given addresses inside it.
+type forker struct {
+	calls         []call
+	fixed         int              // calls that are the same for every child
+	zero          [4]uint64        // struct sigaction of SIG_DFL
+	limit         syscall.Rlimit   // RLIMIT_NOFILE as this process found it
+	blocked, mask uint64           // all signals; the thread's own mask
+	stamp         syscall.Timespec // CLOCK_MONOTONIC right before the exec
+	pidfd         int32
+	path, dir     *byte
+	argv, envv    []*byte
+}
+
+// newForker prepares what all children have in common.
+func newForker() *forker {
+	f := &forker{blocked: ^uint64(0)}
+	// A handler of this process must not run in a child that shares its
+	// memory. The exec would reset it, but signals are unblocked before.
+	for sig := uintptr(1); sig <= numSignals; sig++ {
+		var old [4]uint64
+		_, _, e := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, sig, 0, uintptr(unsafe.Pointer(&old)), 8, 0, 0)
+		if e == 0 && old[0] > 1 {
+			f.add(syscall.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&f.zero)), 0, 8)
+		}
+	}
+	f.add(syscall.SYS_SETSID)
+	f.add(syscall.SYS_PRCTL, prSetPdeathsig, uintptr(syscall.SIGKILL))
+	if lim, ok := foundLimit(); ok {
+		f.limit = lim
+		f.add(syscall.SYS_PRLIMIT64, 0, rlimitNofile, uintptr(unsafe.Pointer(&f.limit)))
+	}
+	f.fixed = len(f.calls)
+	return f
+}
+
+// foundLimit returns the file limit that this process was started with. The Go
+// runtime raises its own and tells nobody the old one, but its ForkExec gives
+// it to children, of which even one that has ended can be asked.
+func foundLimit() (lim syscall.Rlimit, ok bool) {
+	pid, err := syscall.ForkExec("/bin/sh", []string{"sh", "-c", ":"}, &syscall.ProcAttr{})
+	if err != nil {
+		return lim, false
+	}
+	_, _, e := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(pid), rlimitNofile, 0, uintptr(unsafe.Pointer(&lim)), 0, 0)
+	_, err = wait4(pid, nil, 0, nil)
+	return lim, e == 0 && err == nil
+}
+
+// add appends a call.
+func (f *forker) add(nr uintptr, args ...uintptr) {
+	c := call{nr: nr}
+	copy(c.args[:], args)
+	f.calls = append(f.calls, c)
+}
+
+// fork starts the command and fills in the child's pid, pidfd (-1: none) and
+// start. The caller is locked to its thread.
+func (f *forker) fork(c *child, job Job, path string, null int, wantPidfd bool) error {
+	if err := f.prepare(c, job, path, null); err != nil {
+		return err
+	}
+	flags, pidfd := uintptr(syscall.CLONE_VM|syscall.CLONE_VFORK|syscall.SIGCHLD), (*int32)(nil)
+	f.pidfd = -1
+	if wantPidfd {
+		// Kernels before 5.2 pass the flag over.
+		flags, pidfd = flags|clonePidfd, &f.pidfd
+	}
+	// Descriptors that others open and then mark close-on-exec are safe from
+	// the child under this lock.
+	syscall.ForkLock.Lock()
+	f.setMask(&f.blocked, &f.mask)
+	pid := forkCalls(&f.calls[0], flags, pidfd)
+	f.setMask(&f.mask, nil)
+	syscall.ForkLock.Unlock()
+	if pid < 0 {
+		return fmt.Errorf("cannot fork: %w", syscall.Errno(-pid))
+	}
+	if err := f.failure(); err != nil {
+		closeAll(int(f.pidfd))
+		_, werr := wait4(pid, nil, 0, nil)
+		return errors.Join(err, werr)
+	}
+	c.pid, c.exit, c.start = pid, int(f.pidfd), sinceMonotonic(f.stamp)
+	return nil
+}
+
+// prepare lists the calls of one child.
+func (f *forker) prepare(c *child, job Job, path string, null int) (err error) {
+	if f.path, err = syscall.BytePtrFromString(path); err != nil {
+		return err
+	}
+	if f.argv, err = syscall.SlicePtrFromStrings(job.Argv); err != nil {
+		return err
+	}
+	if f.envv, err = syscall.SlicePtrFromStrings(job.Env); err != nil {
+		return err
+	}
+	f.calls = f.calls[:f.fixed]
+	if job.Dir != "" {
+		if f.dir, err = syscall.BytePtrFromString(job.Dir); err != nil {
+			return err
+		}
+		f.add(syscall.SYS_CHDIR, uintptr(unsafe.Pointer(f.dir)))
+	}
+	for to, from := range []int{null, c.stdout[1], c.stderr[1]} {
+		f.add(syscall.SYS_DUP3, uintptr(from), uintptr(to), 0)
+	}
+	f.add(syscall.SYS_RT_SIGPROCMASK, sigSetMask, uintptr(unsafe.Pointer(&f.mask)), 0, 8)
+	f.add(syscall.SYS_CLOCK_GETTIME, clockMonotonic, uintptr(unsafe.Pointer(&f.stamp)))
+	f.add(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(f.path)), uintptr(unsafe.Pointer(&f.argv[0])), uintptr(unsafe.Pointer(&f.envv[0])))
+	return nil
+}
+
+// setMask sets the signal mask of the thread.
+func (f *forker) setMask(mask, old *uint64) {
+	// It cannot fail with addresses of its own.
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, sigSetMask, uintptr(unsafe.Pointer(mask)), uintptr(unsafe.Pointer(old)), 8, 0, 0)
+}
+
+// failure is the error of the call that failed in the child, if one did.
+func (f *forker) failure() error {
+	for i := range f.calls {
+		if c := &f.calls[i]; c.errno != 0 {
+			e := syscall.Errno(c.errno)
+			c.errno = 0
+			if c.nr == syscall.SYS_EXECVE || c.nr == syscall.SYS_CHDIR {
+				return execError{e}
+			}
+			return fmt.Errorf("cannot prepare a process: system call %d: %w", c.nr, e)
+		}
+	}
+	return nil
+}
+
+// sinceMonotonic turns a reading of CLOCK_MONOTONIC into a time of this
+// process, whose own monotonic clock is the same but for its zero.
+func sinceMonotonic(then syscall.Timespec) time.Time {
+	var now syscall.Timespec
+	_, _, _ = syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clockMonotonic, uintptr(unsafe.Pointer(&now)), 0)
+	return time.Now().Add(time.Duration(then.Nano() - now.Nano()))
+}

@@ -1,0 +1,35 @@
+//go:build linux && !amd64 && !arm64
+
+package harness
+
+import (
+	"syscall"
+	"time"
+)
+
+// forker forks with syscall.ForkExec. The start is read by the parent after the
+// exec, and so is late where the parent has to wait for a CPU.
+type forker struct{}
+
+func newForker() *forker { return &forker{} }
+
+// fork starts the command and fills in the child's pid, pidfd (-1: none) and
+// start.
+func (*forker) fork(c *child, job Job, path string, null int, wantPidfd bool) error {
+	pidfd := -1
+	sys := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	if wantPidfd {
+		sys.PidFD = &pidfd
+	}
+	pid, err := syscall.ForkExec(path, job.Argv, &syscall.ProcAttr{
+		Dir:   job.Dir,
+		Env:   job.Env,
+		Files: []uintptr{uintptr(null), uintptr(c.stdout[1]), uintptr(c.stderr[1])},
+		Sys:   sys,
+	})
+	if err != nil {
+		return execError{err}
+	}
+	c.pid, c.exit, c.start = pid, pidfd, time.Now()
+	return nil
+}

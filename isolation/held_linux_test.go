@@ -1,0 +1,325 @@
+package isolation
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"goset/cpulist"
+)
+
+// twoCPUs returns the CPUs of this process, of which the tests need two.
+func twoCPUs(t *testing.T) cpulist.Set {
+	t.Helper()
+	allowed, err := Allowed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if allowed.Len() < 2 {
+		t.Skip("unsupported here: only one CPU is allowed")
+	}
+	return allowed
+}
+
+// ownMasks reads the mask of every thread of this process.
+func ownMasks(t *testing.T) []cpulist.Set {
+	t.Helper()
+	var masks []cpulist.Set
+	err := eachThread(func(tid int) error {
+		mask, err := affinity(tid)
+		if errors.Is(err, unix.ESRCH) {
+			return nil
+		}
+		masks = append(masks, setOf(mask))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return masks
+}
+
+func TestMasksOfManyCPUs(t *testing.T) {
+	for _, cpus := range [][]int{{}, {0}, {63, 64}, {0, 1023, 1024, 8191}} {
+		set := cpulist.Of(cpus...)
+		if got := setOf(maskOf(set)); !got.Equal(set) {
+			t.Errorf("%v became %v", set, got)
+		}
+	}
+}
+
+func TestWhyLacking(t *testing.T) {
+	present, err := readCPUs("/sys/devices/system/cpu/present")
+	if errors.Is(err, os.ErrNotExist) {
+		t.Skip("unsupported here: no sysfs")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A CPU that is present and online lacks only because this process may not
+	// use it.
+	online, err := readCPUs("/sys/devices/system/cpu/online")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := whyLacking(cpulist.Of(online.First(), present.Last()+1))
+	for _, part := range []string{"is not on this machine", "is not allowed to this process"} {
+		if !strings.Contains(got, part) {
+			t.Errorf("%q lacks %q", got, part)
+		}
+	}
+}
+
+func TestKeepOff(t *testing.T) {
+	allowed := twoCPUs(t)
+	task := cpulist.Of(allowed.Last())
+	before := ownMasks(t)
+
+	// Threads that are born before and while the others are moved.
+	stop := make(chan struct{})
+	var all sync.WaitGroup
+	locked := func() {
+		runtime.LockOSThread()
+		<-stop
+	}
+	for range 4 {
+		all.Go(locked)
+	}
+	var kept *Kept
+	var err error
+	moved := make(chan struct{})
+	all.Go(func() {
+		for range 8 {
+			all.Go(locked)
+		}
+	})
+	go func() {
+		kept, err = KeepOff(task)
+		close(moved)
+	}()
+	<-moved
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 4 {
+		all.Go(locked)
+	}
+	for _, mask := range ownMasks(t) {
+		if mask.Intersects(task) {
+			t.Errorf("a thread may run on %v", mask)
+		}
+	}
+	if kept.Note() != "" && withSiblings(task).Len() == 1 {
+		t.Errorf("note %q", kept.Note())
+	}
+	if err := kept.Restore(); err != nil {
+		t.Fatal(err)
+	}
+	for _, mask := range ownMasks(t) {
+		if !slices.ContainsFunc(before, mask.Equal) {
+			t.Errorf("a thread was left on %v, before they had %v", mask, before)
+		}
+	}
+	close(stop)
+	all.Wait()
+}
+
+func TestKeepOffFromEverything(t *testing.T) {
+	allowed, err := Allowed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := KeepOff(allowed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(kept.Note(), "shares the task's CPUs") {
+		t.Errorf("note %q", kept.Note())
+	}
+	if now, err := Allowed(); err != nil || !now.Equal(allowed) {
+		t.Errorf("the threads were moved to %v, %v", now, err)
+	}
+	if err := kept.Restore(); err != nil {
+		t.Error(err)
+	}
+}
+
+// startCat starts a child that ends with its stdin, under a Held.
+func startCat(t *testing.T, h *Held) (cmd *exec.Cmd, in io.WriteCloser) {
+	t.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before, err := affinity(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd = exec.Command("cat")
+	if in, err = cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Start(func() (int, error) {
+		if err := cmd.Start(); err != nil {
+			return 0, err
+		}
+		return cmd.Process.Pid, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := affinity(0); err != nil || !slices.Equal(before, after) {
+		t.Errorf("the starting thread had %v and has %v, %v", setOf(before), setOf(after), err)
+	}
+	return cmd, in
+}
+
+// end lets a child of startCat end.
+func end(t *testing.T, cmd *exec.Cmd, in io.Closer) {
+	t.Helper()
+	if err := in.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHeldUnpinned(t *testing.T) {
+	h, err := Apply(Mode{Name: "unpinned"}, cpulist.Set{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd, in := startCat(t, h)
+	h.ReadBack(cmd.Process.Pid)
+	end(t, cmd, in)
+	if err := h.Release(); err != nil || h.Pinned() || h.States() != nil {
+		t.Errorf("an unpinned run: %v, pinned %t, states %v", err, h.Pinned(), h.States())
+	}
+}
+
+func TestHeldReadsBack(t *testing.T) {
+	allowed := twoCPUs(t)
+	cpus := cpulist.Of(allowed.First())
+	for _, test := range []struct {
+		summary string
+		asked   cpulist.Set
+		then    cpulist.Set // what the child's mask becomes; empty: as it is
+		held    bool
+		note    string
+	}{
+		{"one CPU", cpus, cpulist.Set{}, true, ""},
+		{"widened", cpus, allowed, false, "was allowed on CPUs"},
+		{"moved away", cpus, allowed.Minus(cpus), false, "was allowed on CPU"},
+		{"narrowed", allowed, cpus, true, "kept to CPU "},
+	} {
+		h, err := Apply(Mode{CPUs: test.asked.String()}, test.asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd, in := startCat(t, h)
+		want := test.asked
+		h.ReadBack(cmd.Process.Pid)
+		if !test.then.Empty() {
+			if err := setAffinity(cmd.Process.Pid, maskOf(test.then)); err != nil {
+				t.Fatal(err)
+			}
+			want = want.Union(test.then)
+			h.ReadBack(cmd.Process.Pid)
+		}
+		end(t, cmd, in)
+		h.ReadBack(cmd.Process.Pid) // gone: passed over
+		if err := h.Release(); err != nil {
+			t.Fatal(err)
+		}
+		s := h.States()
+		if len(s) != 1 || s[0].Layer != "cpus" || s[0].Asked != test.asked.String() || s[0].Achieved != want.String() || s[0].Held != test.held || !strings.Contains(s[0].Note, test.note) {
+			t.Errorf("%s: states %+v; want achieved %v, held %t, note %q", test.summary, s, want, test.held, test.note)
+		}
+	}
+	if now, err := Allowed(); err != nil || !now.Equal(allowed) {
+		t.Errorf("this process is left on %v, %v", now, err)
+	}
+}
+
+func TestHeldThatNobodyReadBackIsNotHeld(t *testing.T) {
+	cpus, err := Allowed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := Apply(Mode{CPUs: cpus.String()}, cpus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := h.States(); len(s) != 1 || s[0].Held || s[0].Achieved != "" || !strings.Contains(s[0].Note, "no thread") {
+		t.Errorf("states %+v", s)
+	}
+	if err := h.Release(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStartThatFails(t *testing.T) {
+	allowed := twoCPUs(t)
+	cpus := cpulist.Of(allowed.First())
+	h, err := Apply(Mode{CPUs: cpus.String()}, cpus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	boom := errors.New("boom")
+	pid, err := h.Start(func() (int, error) {
+		if own, err := affinity(0); err != nil || !setOf(own).Equal(cpus) {
+			t.Errorf("start ran on %v, %v; want %v", setOf(own), err, cpus)
+		}
+		return 0, boom
+	})
+	if pid != 0 || !errors.Is(err, boom) {
+		t.Errorf("Start returned %d, %v", pid, err)
+	}
+	if err := h.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if own, err := affinity(0); err != nil || !setOf(own).Equal(allowed) {
+		t.Errorf("the thread is left on %v, %v", setOf(own), err)
+	}
+}
+
+func TestApplyRefuses(t *testing.T) {
+	var u *Unsupported
+	if _, err := Apply(Mode{Fence: true}, cpulist.Set{}); !errors.As(err, &u) || u.Layer != "fence" {
+		t.Errorf("a layer that is not there: %v", err)
+	}
+	lacking := cpulist.Of(8000)
+	m := Mode{CPUs: "8000", Fence: true}
+	if _, err := Apply(m, lacking); !errors.As(err, &u) || u.Layer != "cpus" {
+		t.Errorf("a CPU that is not there: %v", err)
+	}
+	h, err := Apply(m.BestEffort(), lacking)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := h.States()
+	if h.Pinned() || len(s) != 2 || s[0].Layer != "cpus" || s[0].Asked != "8000" || s[1].Layer != "fence" {
+		t.Errorf("best effort: pinned %t, states %+v", h.Pinned(), s)
+	}
+	for _, s := range s {
+		if s.Held || !s.Optional || s.Note == "" {
+			t.Errorf("state %+v of a layer that was let go of", s)
+		}
+	}
+}
+
+func TestDropPeak(t *testing.T) {
+	if err := DropPeak(); errors.Is(err, os.ErrNotExist) {
+		t.Skip("unsupported here: ", err)
+	} else if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,110 @@
+package isolation
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layersOf lists the layers of findings in their order.
+func layersOf(f Findings) []string {
+	var layers []string
+	for _, u := range f {
+		layers = append(layers, u.Layer)
+	}
+	return layers
+}
+
+// ptr points to a copy of a value.
+func ptr[T any](v T) *T { return &v }
+
+// everything asks for every layer but the CPUs.
+func everything() Mode {
+	return Mode{
+		Name: "all", Cgroup: "true", Shield: true, Fence: true, Steer: true, Nice: ptr(-5), FIFO: 1,
+		Governor: "performance", Frequency: "base", Turbo: ptr(false), SMT: ptr(false), ASLR: ptr(false),
+		StableEnv: true, EnvSize: 4096, THP: "never", Memory: "512MiB", CPUQuota: "50%", Wrap: []string{"docker", "run"}, User: "nobody",
+	}
+}
+
+func TestCheckAsksForNothing(t *testing.T) {
+	for _, m := range []Mode{{}, {Name: "unpinned"}, {Cgroup: "", Fence: false, FIFO: 0, Optional: []string{"steer"}}} {
+		if f := Check(m); len(f) != 0 || f.Err() != nil {
+			t.Errorf("%+v: %v", m, f)
+		}
+	}
+}
+
+func TestCheckNamesEveryLayer(t *testing.T) {
+	want := strings.Fields("cgroup shield fence steer nice fifo governor frequency turbo smt aslr stable_env env_size thp memory cpu_quota wrap user")
+	f := Check(everything())
+	if !slices.Equal(layersOf(f), want) {
+		t.Errorf("found %v, want %v", layersOf(f), want)
+	}
+	for _, u := range f {
+		if u.Mode != "all" || u.Reason == "" || u.Hint == "" || u.Optional {
+			t.Errorf("finding %+v lacks a word", u)
+		}
+	}
+	var u *Unsupported
+	if err := f.Err(); !errors.As(err, &u) || strings.Count(err.Error(), "\n") != len(want)-1 {
+		t.Errorf("the error does not join %d findings: %v", len(want), err)
+	}
+}
+
+func TestOptionalLayersAreWarnings(t *testing.T) {
+	m := everything()
+	m.Optional = []string{"steer", "fence"}
+	f := Check(m)
+	if got := layersOf(f.Warnings()); !slices.Equal(got, []string{"fence", "steer"}) {
+		t.Errorf("warnings are %v", got)
+	}
+	if len(f.Refused())+2 != len(f) || slices.Contains(layersOf(f.Refused()), "steer") {
+		t.Errorf("refused are %v", layersOf(f.Refused()))
+	}
+	best := m.BestEffort()
+	if f := Check(best); f.Err() != nil || len(f.Warnings()) != len(f) || len(f) == 0 {
+		t.Errorf("best effort refuses: %v", f.Err())
+	}
+	if !slices.Equal(m.Optional, []string{"steer", "fence"}) {
+		t.Errorf("BestEffort changed the mode: %v", m.Optional)
+	}
+}
+
+func TestCheckCPUs(t *testing.T) {
+	allowed, err := Allowed()
+	if errors.Is(err, errors.ErrUnsupported) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		mode Mode
+		part string // of the reason; "": it can be had
+	}{
+		{Mode{CPUs: allowed.String()}, ""},
+		{Mode{CPUs: "rotate"}, ""},
+		{Mode{CPUs: "quietest", N: allowed.Len()}, ""},
+		{Mode{CPUs: "quietest", Include: allowed.String()}, ""},
+		{Mode{CPUs: "quietest", N: allowed.Len() + 1}, fmt.Sprintf("n is %d and there are %d CPUs", allowed.Len()+1, allowed.Len())},
+		{Mode{CPUs: "rotate", Exclude: allowed.String()}, "n is 1 and there are 0 CPUs"},
+		{Mode{CPUs: "quietest", Include: "8000"}, "include: CPU 8000 is not on this machine"},
+		{Mode{CPUs: "quietest", Include: "x"}, "include: "},
+		{Mode{CPUs: "quietest", Exclude: "3-1"}, "exclude: "},
+		{Mode{CPUs: "8000"}, "CPU 8000 is not on this machine"},
+		{Mode{CPUs: "8000-8001"}, "CPUs 8000-8001 are not on this machine"},
+		{Mode{CPUs: allowed.String() + ",8000"}, "CPU 8000 is not on this machine"},
+		{Mode{CPUs: "fast"}, "fast"},
+	} {
+		f := Check(test.mode)
+		switch {
+		case test.part == "" && len(f) != 0:
+			t.Errorf("%+v: %v", test.mode, f.Err())
+		case test.part != "" && (len(f) != 1 || f[0].Layer != "cpus" || !strings.Contains(f[0].Reason, test.part)):
+			t.Errorf("%+v: %v; want a reason with %q", test.mode, f.Err(), test.part)
+		}
+	}
+}
