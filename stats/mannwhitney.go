@@ -166,7 +166,7 @@ func tiedRankSumLaw(ranks []int, n int) []float64 {
 // the alternating steps cancel exactly; C(100,50) needs 97 bits.
 func mannWhitneyLaw(n, m int) []float64 {
 	type wide struct{ hi, lo uint64 }
-	c := make([]wide, n*m+1)
+	c := make([]wide, n*m/2+1) // the law is symmetric; its lower half suffices
 	c[0] = wide{0, 1}
 	for i := 1; i <= n; i++ {
 		for s := len(c) - 1; s >= m+i; s-- { // times 1 − q^(m+i)
@@ -180,9 +180,10 @@ func mannWhitneyLaw(n, m int) []float64 {
 			c[s] = wide{hi, lo}
 		}
 	}
-	law := make([]float64, len(c))
+	law := make([]float64, n*m+1)
 	for s, v := range c {
 		law[s] = math.Ldexp(float64(v.hi), 64) + float64(v.lo)
+		law[n*m-s] = law[s]
 	}
 	total := sumOf(law)
 	for s := range law {

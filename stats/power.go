@@ -26,7 +26,7 @@ func PowerSDRatio(ratio float64, n int, alpha float64) (Value, error) {
 	if n < 2 {
 		return undefined("n ≥ 2 needed"), nil
 	}
-	return defined(powerSDRatio(math.Log(ratio), n, alpha)), nil
+	return defined(powerSDRatio(math.Log(ratio), n, criticalF(n, alpha))), nil
 }
 
 func checkRatio(ratio float64) error {
@@ -36,9 +36,14 @@ func checkRatio(ratio float64) error {
 	return nil
 }
 
-func powerSDRatio(logRatio float64, n int, alpha float64) float64 {
+// criticalF is the upper critical value of the two-sided F test; for equal n
+// the lower one is its inverse.
+func criticalF(n int, alpha float64) float64 {
+	return distuv.F{D1: float64(n - 1), D2: float64(n - 1)}.Quantile(1 - alpha/2)
+}
+
+func powerSDRatio(logRatio float64, n int, upper float64) float64 {
 	law := distuv.F{D1: float64(n - 1), D2: float64(n - 1)}
-	upper := law.Quantile(1 - alpha/2) // the lower critical value is 1/upper
 	f := math.Exp(-2 * logRatio)
 	return math.Min(1, law.CDF(f/upper)+law.Survival(f*upper))
 }
@@ -52,9 +57,10 @@ func ResolvableSDRatio(n int, alpha, power float64) (Value, error) {
 	if n < minClaims {
 		return undefined("n ≥ %d needed", minClaims), nil
 	}
+	upper := criticalF(n, alpha)
 	lo, hi := -50.0, 0.0 // power falls from 1 to alpha as ln ratio rises to 0
-	for range 100 {
-		if half := (lo + hi) / 2; powerSDRatio(half, n, alpha) >= power {
+	for range 45 {
+		if half := (lo + hi) / 2; powerSDRatio(half, n, upper) >= power {
 			lo = half
 		} else {
 			hi = half
@@ -115,21 +121,25 @@ func PowerShift(delta float64, n int, alpha float64) (Value, error) {
 	if n < 3 {
 		return undefined("n ≥ 3 needed"), nil
 	}
-	return defined(powerShift(math.Abs(delta), float64(n)*signedRankEfficiency, alpha)), nil
+	return defined(powerShift(math.Abs(delta), n, criticalT(n, alpha), alpha)), nil
 }
 
+// effective is the sample size at which Student's test has the power of the
+// signed-rank test with n blocks.
+func effective(n int) float64 { return float64(n) * signedRankEfficiency }
+
+func criticalT(n int, alpha float64) float64 { return studentQuantile(1-alpha/2, effective(n)-1) }
+
 // powerShift leaves out the far tail, which a shift that matters never reaches.
-func powerShift(delta, n, alpha float64) float64 {
-	df := n - 1
-	ncp := delta * math.Sqrt(n)
-	critical := studentQuantile(1-alpha/2, df)
+func powerShift(delta float64, n int, critical, alpha float64) float64 {
+	ncp := delta * math.Sqrt(effective(n))
 	switch {
 	case ncp > 30: // far beyond any critical value; the law's series overflows
 		return 1
 	case ncp == 0:
 		return alpha
 	}
-	return math.Min(1, math.Max(0, 1-distuv.NoncentralT{Nu: df, Mu: ncp}.CDF(critical)))
+	return math.Min(1, math.Max(0, 1-distuv.NoncentralT{Nu: effective(n) - 1, Mu: ncp}.CDF(critical)))
 }
 
 // ResolvableShift is the smallest shift that n blocks detect with the given
@@ -141,9 +151,10 @@ func ResolvableShift(n int, alpha, power float64) (Value, error) {
 	if n < minClaims {
 		return undefined("n ≥ %d needed", minClaims), nil
 	}
+	critical := criticalT(n, alpha)
 	lo, hi := 0.0, 30.0
-	for range 60 {
-		if half := (lo + hi) / 2; powerShift(half, float64(n)*signedRankEfficiency, alpha) >= power {
+	for range 40 {
+		if half := (lo + hi) / 2; powerShift(half, n, critical, alpha) >= power {
 			hi = half
 		} else {
 			lo = half
@@ -171,7 +182,7 @@ func RequiredForShift(delta, alpha, power float64) (Value, error) {
 	}
 	lo, hi := minClaims-1, 1<<14 // hi suffices: z²/0.05² is about 3,140
 	for hi-lo > 1 {
-		if mid := (lo + hi) / 2; powerShift(delta, float64(mid)*signedRankEfficiency, alpha) >= power {
+		if mid := (lo + hi) / 2; powerShift(delta, mid, criticalT(mid, alpha), alpha) >= power {
 			hi = mid
 		} else {
 			lo = mid

@@ -233,9 +233,7 @@ func noSpreadTest(why string) SpreadPermutation {
 func roundingTolerance(d []float64, from ...[]float64) float64 {
 	largest := 0.0
 	for _, xs := range from {
-		for _, x := range xs {
-			largest = math.Max(largest, math.Abs(x))
-		}
+		largest = math.Max(largest, maxAbs(xs))
 	}
 	const eps = 0x1p-52
 	return 1e-12*sumAbs(d) + 4*eps*float64(len(d))*largest

@@ -1,8 +1,10 @@
 package stats
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // SignedRankTest is Wilcoxon's signed-rank test with Pratt's zeros: zeros take
@@ -245,7 +247,7 @@ func PairedRatio(x, y []float64, conf float64) (PairedEffect, error) {
 			Test: SignedRankTest{N: len(d), P: none, Less: none, Greater: none, MinP: 1}}, nil
 	}
 	hl := hodgesLehmann(d, conf)
-	e := PairedEffect{Change: hl.Estimate, CI: hl.CI, Test: signedRank(d), Difference: difference}
+	e := PairedEffect{Change: hl.Estimate, CI: hl.CI, Test: signedRank(snapTies(d, pairTolerance(x, y, difference))), Difference: difference}
 	if !difference {
 		e.Change, e.CI = asChange(hl)
 	}
@@ -270,6 +272,41 @@ func pairedDifferences(x, y []float64) (d []float64, difference bool) {
 		}
 	}
 	return d, difference
+}
+
+// pairTolerance is the rounding error of one block's difference or log ratio.
+func pairTolerance(x, y []float64, difference bool) float64 {
+	if !difference {
+		return 4 * 0x1p-52
+	}
+	return 0x1p-51 * (math.Max(maxAbs(x), maxAbs(y)))
+}
+
+func maxAbs(xs []float64) float64 {
+	m := 0.0
+	for _, x := range xs {
+		m = math.Max(m, math.Abs(x))
+	}
+	return m
+}
+
+// snapTies returns d with magnitudes closer than tol made equal: ln(a/b) and
+// −ln(b/a) may differ in the last bit, and a rank test must not depend on it.
+func snapTies(d []float64, tol float64) []float64 {
+	out := slices.Clone(d)
+	order := make([]int, len(d))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(math.Abs(d[a]), math.Abs(d[b])) })
+	last := 0.0
+	for _, k := range order {
+		if math.Abs(d[k])-last > tol {
+			last = math.Abs(d[k])
+		}
+		out[k] = math.Copysign(last, d[k])
+	}
+	return out
 }
 
 // logRatio is ln(x/y) of positive values; the quotient keeps equal ratios

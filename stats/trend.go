@@ -171,11 +171,20 @@ func tauB(s, n int, tt, ty []float64) Value {
 func kendallExact(n, s int) float64 {
 	law := []float64{1}
 	for k := 2; k <= n; k++ {
-		next := make([]float64, len(law)+k-1)
-		for i, p := range law {
-			for add := range k {
-				next[i+add] += p / float64(k)
+		next, window := make([]float64, len(law)+k-1), 0.0
+		for i := range next {
+			if i < len(law) {
+				window += law[i] / float64(k)
 			}
+			if i >= k {
+				window -= law[i-k] / float64(k)
+			}
+			next[i] = window
+		}
+		// The law is symmetric. The window loses digits only where it shrinks,
+		// so the upper half comes from the lower.
+		for i := range len(next) / 2 {
+			next[len(next)-1-i] = next[i]
 		}
 		law = next
 	}
