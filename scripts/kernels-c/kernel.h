@@ -25,7 +25,7 @@ static int64_t argument(int argc, char **argv, int i)
 	return strtoll(argv[i], NULL, 10);
 }
 
-static void *map(size_t bytes)
+static inline void *map(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED) {

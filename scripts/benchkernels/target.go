@@ -1,0 +1,167 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// target is one pair of programs and what is asked of the second.
+type target struct {
+	name string
+	base []string // "c KERNEL ARGS" or "peak PATH": what it is held to
+	args []string // of goset-bench workload
+	// checks are on the result lines of one unit and name part.
+	checks   []check
+	switches bool // hold the context switches to those of base, too
+}
+
+// check is one limit on the ratio kernel / base.
+type check struct {
+	match string  // part of the benchmark's name
+	unit  string  // of the line
+	limit float64 // of the ratio
+	upper bool    // the ratio is to be at most, not at least, the limit
+}
+
+// moreSwitches is how many context switches a kernel may have on top of its C
+// form's: what the start of Go's runtime takes.
+const moreSwitches = 30
+
+func (t target) needsC() bool { return t.base[0] == "c" }
+
+func targets() []target {
+	ts := []target{{
+		name: "jitter", base: []string{"c", "jitter", "300000", "300"},
+		args:     []string{"jitter", "-steps=300000", "-iterations=300"},
+		checks:   []check{{"", "ns/iteration", 1.02, true}},
+		switches: true,
+	}}
+	for _, c := range []struct{ kib, loads, iterations string }{
+		{"16", "200000", "300"}, {"192", "200000", "300"}, {"8192", "200000", "60"}, {"262144", "200000", "40"},
+	} {
+		ts = append(ts, target{
+			name: "chase-" + c.kib + "-kib", base: []string{"c", "chase", c.kib, c.loads, c.iterations, "1"},
+			args:     []string{"chase", "-kib=" + c.kib, "-loads=" + c.loads, "-iterations=" + c.iterations},
+			checks:   []check{{"", "ns/load", 1.02, true}},
+			switches: true,
+		})
+	}
+	matmul := []string{"matmul", "-multiplications=500", "-iterations=300"}
+	stream := target{
+		name: "stream", base: []string{"c", "stream", "20000000", "8"},
+		args:     []string{"stream", "-elements=20000000", "-iterations=8"},
+		switches: true,
+	}
+	for _, op := range []string{"copy", "scale", "add", "triad"} {
+		stream.checks = append(stream.checks, check{"op=" + op, "MB/s", 0.95, false})
+	}
+	return append(ts,
+		target{name: "matmul-c", base: []string{"c", "matmul", "500", "300"}, args: matmul,
+			checks: []check{{"", "MFLOP/s", 1, false}}, switches: true},
+		target{name: "matmul-peak", base: []string{"peak", "auto"}, args: matmul,
+			checks: []check{{"", "MFLOP/s", 0.70, false}}},
+		stream)
+}
+
+// measure alternates the two programs, prints a line per check, and returns
+// how many were missed.
+func (p *programs) measure(t target, pairs int, stdout io.Writer) (missed int, err error) {
+	var base, kernel []outcome
+	for i := range pairs {
+		order := []struct {
+			argv []string
+			to   *[]outcome
+		}{{p.baseArgv(t), &base}, {append([]string{p.tool, "workload"}, t.args...), &kernel}}
+		if i%2 == 1 {
+			slices.Reverse(order)
+		}
+		for _, run := range order {
+			o, err := p.runPinned(run.argv)
+			if err != nil {
+				return 0, err
+			}
+			*run.to = append(*run.to, o)
+		}
+	}
+	for _, c := range t.checks {
+		ok, err := c.print(t, base, kernel, stdout)
+		if err != nil {
+			return 0, err
+		}
+		missed += count(!ok)
+	}
+	if t.switches {
+		missed += count(!printSwitches(t, base, kernel, stdout))
+	}
+	return missed, nil
+}
+
+func (p *programs) baseArgv(t target) []string {
+	if t.base[0] == "peak" {
+		return []string{p.self, "-peak", t.base[1]}
+	}
+	return append([]string{filepath.Join(p.dir, t.base[1])}, t.base[2:]...)
+}
+
+func (c check) print(t target, base, kernel []outcome, stdout io.Writer) (bool, error) {
+	var b, k, ratios []float64
+	for i := range base {
+		x, err := base[i].median(c.match, c.unit)
+		if err != nil {
+			return false, err
+		}
+		y, err := kernel[i].median(c.match, c.unit)
+		if err != nil {
+			return false, err
+		}
+		b, k, ratios = append(b, x), append(k, y), append(ratios, y/x)
+	}
+	ratio, rule := median(ratios), "at least"
+	ok := ratio >= c.limit
+	if c.upper {
+		ok, rule = ratio <= c.limit, "at most"
+	}
+	fmt.Fprintf(stdout, "%s  %-22s %-12s %12.6g  goset %12.6g %-12s ratio %.4f [%.4f, %.4f], %s %.2f\n",
+		verdict(ok), strings.TrimSpace(t.name+" "+strings.TrimPrefix(c.match, "op=")), t.base[0], median(b), median(k), c.unit,
+		ratio, slices.Min(ratios), slices.Max(ratios), rule, c.limit)
+	return ok, nil
+}
+
+func printSwitches(t target, base, kernel []outcome, stdout io.Writer) bool {
+	b, k := switches(base), switches(kernel)
+	ok := median(k) <= median(b)+moreSwitches
+	fmt.Fprintf(stdout, "%s  %-22s %-12s %12.6g  goset %12.6g context switches, at most %d more\n",
+		verdict(ok), t.name, t.base[0], median(b), median(k), moreSwitches)
+	return ok
+}
+
+func switches(os []outcome) []float64 {
+	var s []float64
+	for _, o := range os {
+		s = append(s, float64(o.switches))
+	}
+	return s
+}
+
+func verdict(ok bool) string {
+	if ok {
+		return "pass"
+	}
+	return "MISS"
+}
+
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// median does not change xs, which must not be empty.
+func median(xs []float64) float64 {
+	s := slices.Sorted(slices.Values(xs))
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}

@@ -1,0 +1,424 @@
+#include "textflag.h"
+
+// Every function does n elements, n a multiple of its step and not 0; the
+// arrays are aligned to 64 bytes, which the non-temporal stores need. Four
+// vectors per round: the loops wait for memory, not for instructions.
+
+DATA three<>+0(SB)/8, $3.0
+GLOBL three<>(SB), RODATA|NOPTR, $8
+
+// func copyAVX512(to, from unsafe.Pointer, n uint64)
+TEXT ·copyAVX512(SB), NOSPLIT, $0-24
+	MOVQ to+0(FP), DI
+	MOVQ from+8(FP), SI
+	MOVQ n+16(FP), CX
+
+loop:
+	VMOVAPD 0(SI), Z0
+	VMOVAPD 64(SI), Z1
+	VMOVAPD 128(SI), Z2
+	VMOVAPD 192(SI), Z3
+	VMOVAPD Z0, 0(DI)
+	VMOVAPD Z1, 64(DI)
+	VMOVAPD Z2, 128(DI)
+	VMOVAPD Z3, 192(DI)
+	ADDQ $256, SI
+	ADDQ $256, DI
+	SUBQ $32, CX
+	JNZ  loop
+	VZEROUPPER
+	RET
+
+// func scaleAVX512(to, from unsafe.Pointer, n uint64)
+TEXT ·scaleAVX512(SB), NOSPLIT, $0-24
+	MOVQ to+0(FP), DI
+	MOVQ from+8(FP), SI
+	MOVQ n+16(FP), CX
+	VBROADCASTSD three<>(SB), Z8
+
+loop:
+	VMULPD 0(SI), Z8, Z0
+	VMULPD 64(SI), Z8, Z1
+	VMULPD 128(SI), Z8, Z2
+	VMULPD 192(SI), Z8, Z3
+	VMOVAPD Z0, 0(DI)
+	VMOVAPD Z1, 64(DI)
+	VMOVAPD Z2, 128(DI)
+	VMOVAPD Z3, 192(DI)
+	ADDQ $256, SI
+	ADDQ $256, DI
+	SUBQ $32, CX
+	JNZ  loop
+	VZEROUPPER
+	RET
+
+// func addAVX512(to, from, plus unsafe.Pointer, n uint64)
+TEXT ·addAVX512(SB), NOSPLIT, $0-32
+	MOVQ to+0(FP), DI
+	MOVQ from+8(FP), SI
+	MOVQ plus+16(FP), DX
+	MOVQ n+24(FP), CX
+
+loop:
+	VMOVAPD 0(SI), Z0
+	VMOVAPD 64(SI), Z1
+	VMOVAPD 128(SI), Z2
+	VMOVAPD 192(SI), Z3
+	VADDPD 0(DX), Z0, Z0
+	VADDPD 64(DX), Z1, Z1
+	VADDPD 128(DX), Z2, Z2
+	VADDPD 192(DX), Z3, Z3
+	VMOVAPD Z0, 0(DI)
+	VMOVAPD Z1, 64(DI)
+	VMOVAPD Z2, 128(DI)
+	VMOVAPD Z3, 192(DI)
+	ADDQ $256, SI
+	ADDQ $256, DI
+	ADDQ $256, DX
+	SUBQ $32, CX
+	JNZ  loop
+	VZEROUPPER
+	RET
+
+// func triadAVX512(to, from, plus unsafe.Pointer, n uint64)
+TEXT ·triadAVX512(SB), NOSPLIT, $0-32
+	MOVQ to+0(FP), DI
+	MOVQ from+8(FP), SI
+	MOVQ plus+16(FP), DX
+	MOVQ n+24(FP), CX
+	VBROADCASTSD three<>(SB), Z8
+
+loop:
+	VMOVAPD 0(SI), Z0
+	VMOVAPD 64(SI), Z1
+	VMOVAPD 128(SI), Z2
+	VMOVAPD 192(SI), Z3
+	VFMADD231PD 0(DX), Z8, Z0
+	VFMADD231PD 64(DX), Z8, Z1
+	VFMADD231PD 128(DX), Z8, Z2
+	VFMADD231PD 192(DX), Z8, Z3
+	VMOVAPD Z0, 0(DI)
+	VMOVAPD Z1, 64(DI)
+	VMOVAPD Z2, 128(DI)
+	VMOVAPD Z3, 192(DI)
+	ADDQ $256, SI
+	ADDQ $256, DI
+	ADDQ $256, DX
+	SUBQ $32, CX
+	JNZ  loop
+	VZEROUPPER
+	RET
+
+// func copyAVX512NT(to, from unsafe.Pointer, n uint64)
+TEXT ·copyAVX512NT(SB), NOSPLIT, $0-24
+	MOVQ to+0(FP), DI
+	MOVQ from+8(FP), SI
+	MOVQ n+16(FP), CX
+
+loop:
+	VMOVAPD 0(SI), Z0
+	VMOVAPD 64(SI), Z1
+	VMOVAPD 128(SI), Z2
+	VMOVAPD 192(SI), Z3
+	VMOVNTPD Z0, 0(DI)
+	VMOVNTPD Z1, 64(DI)
+	VMOVNTPD Z2, 128(DI)
+	VMOVNTPD Z3, 192(DI)
+	ADDQ $256, SI
+	ADDQ $256, DI
+	SUBQ $32, CX
+	JNZ  loop
+	SFENCE
+	VZEROUPPER
+	RET
+
+// func scaleAVX512NT(to, from unsafe.Pointer, n uint64)
+TEXT ·scaleAVX512NT(SB), NOSPLIT, $0-24
+	MOVQ to+0(FP), DI
+	MOVQ from+8(FP), SI
+	MOVQ n+16(FP), CX
+	VBROADCASTSD three<>(SB), Z8
+
+loop:
+	VMULPD 0(SI), Z8, Z0
+	VMULPD 64(SI), Z8, Z1
+	VMULPD 128(SI), Z8, Z2
+	VMULPD 192(SI), Z8, Z3
+	VMOVNTPD Z0, 0(DI)
+	VMOVNTPD Z1, 64(DI)
+	VMOVNTPD Z2, 128(DI)
+	VMOVNTPD Z3, 192(DI)
+	ADDQ $256, SI
+	ADDQ $256, DI
+	SUBQ $32, CX
+	JNZ  loop
+	SFENCE
+	VZEROUPPER
+	RET
+
+// func addAVX512NT(to, from, plus unsafe.Pointer, n uint64)
+TEXT ·addAVX512NT(SB), NOSPLIT, $0-32
+	MOVQ to+0(FP), DI
+	MOVQ from+8(FP), SI
+	MOVQ plus+16(FP), DX
+	MOVQ n+24(FP), CX
+
+loop:
+	VMOVAPD 0(SI), Z0
+	VMOVAPD 64(SI), Z1
+	VMOVAPD 128(SI), Z2
+	VMOVAPD 192(SI), Z3
+	VADDPD 0(DX), Z0, Z0
+	VADDPD 64(DX), Z1, Z1
+	VADDPD 128(DX), Z2, Z2
+	VADDPD 192(DX), Z3, Z3
+	VMOVNTPD Z0, 0(DI)
+	VMOVNTPD Z1, 64(DI)
+	VMOVNTPD Z2, 128(DI)
+	VMOVNTPD Z3, 192(DI)
+	ADDQ $256, SI
+	ADDQ $256, DI
+	ADDQ $256, DX
+	SUBQ $32, CX
+	JNZ  loop
+	SFENCE
+	VZEROUPPER
+	RET
+
+// func triadAVX512NT(to, from, plus unsafe.Pointer, n uint64)
+TEXT ·triadAVX512NT(SB), NOSPLIT, $0-32
+	MOVQ to+0(FP), DI
+	MOVQ from+8(FP), SI
+	MOVQ plus+16(FP), DX
+	MOVQ n+24(FP), CX
+	VBROADCASTSD three<>(SB), Z8
+
+loop:
+	VMOVAPD 0(SI), Z0
+	VMOVAPD 64(SI), Z1
+	VMOVAPD 128(SI), Z2
+	VMOVAPD 192(SI), Z3
+	VFMADD231PD 0(DX), Z8, Z0
+	VFMADD231PD 64(DX), Z8, Z1
+	VFMADD231PD 128(DX), Z8, Z2
+	VFMADD231PD 192(DX), Z8, Z3
+	VMOVNTPD Z0, 0(DI)
+	VMOVNTPD Z1, 64(DI)
+	VMOVNTPD Z2, 128(DI)
+	VMOVNTPD Z3, 192(DI)
+	ADDQ $256, SI
+	ADDQ $256, DI
+	ADDQ $256, DX
+	SUBQ $32, CX
+	JNZ  loop
+	SFENCE
+	VZEROUPPER
+	RET
+
+// func copyAVX2(to, from unsafe.Pointer, n uint64)
+TEXT ·copyAVX2(SB), NOSPLIT, $0-24
+	MOVQ to+0(FP), DI
+	MOVQ from+8(FP), SI
+	MOVQ n+16(FP), CX
+
+loop:
+	VMOVAPD 0(SI), Y0
+	VMOVAPD 32(SI), Y1
+	VMOVAPD 64(SI), Y2
+	VMOVAPD 96(SI), Y3
+	VMOVAPD Y0, 0(DI)
+	VMOVAPD Y1, 32(DI)
+	VMOVAPD Y2, 64(DI)
+	VMOVAPD Y3, 96(DI)
+	ADDQ $128, SI
+	ADDQ $128, DI
+	SUBQ $16, CX
+	JNZ  loop
+	VZEROUPPER
+	RET
+
+// func scaleAVX2(to, from unsafe.Pointer, n uint64)
+TEXT ·scaleAVX2(SB), NOSPLIT, $0-24
+	MOVQ to+0(FP), DI
+	MOVQ from+8(FP), SI
+	MOVQ n+16(FP), CX
+	VBROADCASTSD three<>(SB), Y8
+
+loop:
+	VMULPD 0(SI), Y8, Y0
+	VMULPD 32(SI), Y8, Y1
+	VMULPD 64(SI), Y8, Y2
+	VMULPD 96(SI), Y8, Y3
+	VMOVAPD Y0, 0(DI)
+	VMOVAPD Y1, 32(DI)
+	VMOVAPD Y2, 64(DI)
+	VMOVAPD Y3, 96(DI)
+	ADDQ $128, SI
+	ADDQ $128, DI
+	SUBQ $16, CX
+	JNZ  loop
+	VZEROUPPER
+	RET
+
+// func addAVX2(to, from, plus unsafe.Pointer, n uint64)
+TEXT ·addAVX2(SB), NOSPLIT, $0-32
+	MOVQ to+0(FP), DI
+	MOVQ from+8(FP), SI
+	MOVQ plus+16(FP), DX
+	MOVQ n+24(FP), CX
+
+loop:
+	VMOVAPD 0(SI), Y0
+	VMOVAPD 32(SI), Y1
+	VMOVAPD 64(SI), Y2
+	VMOVAPD 96(SI), Y3
+	VADDPD 0(DX), Y0, Y0
+	VADDPD 32(DX), Y1, Y1
+	VADDPD 64(DX), Y2, Y2
+	VADDPD 96(DX), Y3, Y3
+	VMOVAPD Y0, 0(DI)
+	VMOVAPD Y1, 32(DI)
+	VMOVAPD Y2, 64(DI)
+	VMOVAPD Y3, 96(DI)
+	ADDQ $128, SI
+	ADDQ $128, DI
+	ADDQ $128, DX
+	SUBQ $16, CX
+	JNZ  loop
+	VZEROUPPER
+	RET
+
+// func triadAVX2(to, from, plus unsafe.Pointer, n uint64)
+TEXT ·triadAVX2(SB), NOSPLIT, $0-32
+	MOVQ to+0(FP), DI
+	MOVQ from+8(FP), SI
+	MOVQ plus+16(FP), DX
+	MOVQ n+24(FP), CX
+	VBROADCASTSD three<>(SB), Y8
+
+loop:
+	VMOVAPD 0(SI), Y0
+	VMOVAPD 32(SI), Y1
+	VMOVAPD 64(SI), Y2
+	VMOVAPD 96(SI), Y3
+	VFMADD231PD 0(DX), Y8, Y0
+	VFMADD231PD 32(DX), Y8, Y1
+	VFMADD231PD 64(DX), Y8, Y2
+	VFMADD231PD 96(DX), Y8, Y3
+	VMOVAPD Y0, 0(DI)
+	VMOVAPD Y1, 32(DI)
+	VMOVAPD Y2, 64(DI)
+	VMOVAPD Y3, 96(DI)
+	ADDQ $128, SI
+	ADDQ $128, DI
+	ADDQ $128, DX
+	SUBQ $16, CX
+	JNZ  loop
+	VZEROUPPER
+	RET
+
+// func copyAVX2NT(to, from unsafe.Pointer, n uint64)
+TEXT ·copyAVX2NT(SB), NOSPLIT, $0-24
+	MOVQ to+0(FP), DI
+	MOVQ from+8(FP), SI
+	MOVQ n+16(FP), CX
+
+loop:
+	VMOVAPD 0(SI), Y0
+	VMOVAPD 32(SI), Y1
+	VMOVAPD 64(SI), Y2
+	VMOVAPD 96(SI), Y3
+	VMOVNTPD Y0, 0(DI)
+	VMOVNTPD Y1, 32(DI)
+	VMOVNTPD Y2, 64(DI)
+	VMOVNTPD Y3, 96(DI)
+	ADDQ $128, SI
+	ADDQ $128, DI
+	SUBQ $16, CX
+	JNZ  loop
+	SFENCE
+	VZEROUPPER
+	RET
+
+// func scaleAVX2NT(to, from unsafe.Pointer, n uint64)
+TEXT ·scaleAVX2NT(SB), NOSPLIT, $0-24
+	MOVQ to+0(FP), DI
+	MOVQ from+8(FP), SI
+	MOVQ n+16(FP), CX
+	VBROADCASTSD three<>(SB), Y8
+
+loop:
+	VMULPD 0(SI), Y8, Y0
+	VMULPD 32(SI), Y8, Y1
+	VMULPD 64(SI), Y8, Y2
+	VMULPD 96(SI), Y8, Y3
+	VMOVNTPD Y0, 0(DI)
+	VMOVNTPD Y1, 32(DI)
+	VMOVNTPD Y2, 64(DI)
+	VMOVNTPD Y3, 96(DI)
+	ADDQ $128, SI
+	ADDQ $128, DI
+	SUBQ $16, CX
+	JNZ  loop
+	SFENCE
+	VZEROUPPER
+	RET
+
+// func addAVX2NT(to, from, plus unsafe.Pointer, n uint64)
+TEXT ·addAVX2NT(SB), NOSPLIT, $0-32
+	MOVQ to+0(FP), DI
+	MOVQ from+8(FP), SI
+	MOVQ plus+16(FP), DX
+	MOVQ n+24(FP), CX
+
+loop:
+	VMOVAPD 0(SI), Y0
+	VMOVAPD 32(SI), Y1
+	VMOVAPD 64(SI), Y2
+	VMOVAPD 96(SI), Y3
+	VADDPD 0(DX), Y0, Y0
+	VADDPD 32(DX), Y1, Y1
+	VADDPD 64(DX), Y2, Y2
+	VADDPD 96(DX), Y3, Y3
+	VMOVNTPD Y0, 0(DI)
+	VMOVNTPD Y1, 32(DI)
+	VMOVNTPD Y2, 64(DI)
+	VMOVNTPD Y3, 96(DI)
+	ADDQ $128, SI
+	ADDQ $128, DI
+	ADDQ $128, DX
+	SUBQ $16, CX
+	JNZ  loop
+	SFENCE
+	VZEROUPPER
+	RET
+
+// func triadAVX2NT(to, from, plus unsafe.Pointer, n uint64)
+TEXT ·triadAVX2NT(SB), NOSPLIT, $0-32
+	MOVQ to+0(FP), DI
+	MOVQ from+8(FP), SI
+	MOVQ plus+16(FP), DX
+	MOVQ n+24(FP), CX
+	VBROADCASTSD three<>(SB), Y8
+
+loop:
+	VMOVAPD 0(SI), Y0
+	VMOVAPD 32(SI), Y1
+	VMOVAPD 64(SI), Y2
+	VMOVAPD 96(SI), Y3
+	VFMADD231PD 0(DX), Y8, Y0
+	VFMADD231PD 32(DX), Y8, Y1
+	VFMADD231PD 64(DX), Y8, Y2
+	VFMADD231PD 96(DX), Y8, Y3
+	VMOVNTPD Y0, 0(DI)
+	VMOVNTPD Y1, 32(DI)
+	VMOVNTPD Y2, 64(DI)
+	VMOVNTPD Y3, 96(DI)
+	ADDQ $128, SI
+	ADDQ $128, DI
+	ADDQ $128, DX
+	SUBQ $16, CX
+	JNZ  loop
+	SFENCE
+	VZEROUPPER
+	RET
