@@ -15,7 +15,7 @@ type cpuPlan struct {
 	plan       *Plan
 	chooser    Chooser
 	allowed    []int
-	turns      map[string]int // by mode: runs of it that went before, in the plan
+	turns      map[int]int // by treatment: runs of it that went before, in the plan
 	chosen     map[choiceKey]chosenCPUs
 	lists      map[string]cpulist.Set
 }
@@ -36,7 +36,7 @@ type chosenCPUs struct {
 func newCPUPlan(s Session) cpuPlan {
 	return cpuPlan{
 		experiment: s.Experiment, plan: s.Plan, chooser: s.Chooser, allowed: s.Allowed.CPUs(),
-		turns: map[string]int{}, chosen: map[choiceKey]chosenCPUs{}, lists: map[string]cpulist.Set{},
+		turns: map[int]int{}, chosen: map[choiceKey]chosenCPUs{}, lists: map[string]cpulist.Set{},
 	}
 }
 
@@ -78,15 +78,17 @@ func (c *cpuPlan) check() error {
 	return errors.Join(errs...)
 }
 
-// turn is how many runs of the treatment's mode go before this one in the
-// plan. It is to be called once for every run, in the order of the plan.
+// turn is where in the round of CPUs a run stands: its treatment's own runs
+// before it in the plan, from a start that differs between treatments. Counted
+// over the whole mode, a workload in a fixed order would meet the same CPU
+// every time. It is to be called once for every run, in the order of the plan.
 func (c *cpuPlan) turn(t *Treatment) int {
 	if t.Layers.CPUs != cpusRotate {
 		return 0
 	}
-	n := c.turns[t.Mode]
-	c.turns[t.Mode]++
-	return n
+	n := c.turns[t.Index]
+	c.turns[t.Index]++
+	return t.Index + n
 }
 
 // choose gives a run its CPUs; none when its mode does not pin. The choice is

@@ -54,6 +54,10 @@ func (a *app) style(prefs *preferences) (tableStyle, error) {
 // options turns a manifest and flags into the report's options.
 func (f *tableFlags) options(m *harness.Manifest) (report.Options, error) {
 	opt := report.OptionsOf(m)
+	if e, _, err := recorded(m); err == nil {
+		// Records do not say whose a factor is; the experiment does.
+		opt.ModeFactors = report.ModeFactors(e.Modes)
+	}
 	opt.All, opt.TopK = f.all, f.topk
 	if f.topk < 0 {
 		return opt, usagef("cannot use -topk %d: want 1 or more", f.topk)

@@ -167,10 +167,9 @@ func verdict(sum harness.Summary, interrupted bool) error {
 }
 
 // hostFacts describes the machine for the manifest. What could not be read is
-// absent from the facts, and that is all that the manifest needs to know.
+// absent from the facts or named in them.
 func hostFacts() json.RawMessage {
-	facts := host.Facts{}
-	text, err := json.Marshal(facts)
+	text, err := json.Marshal(host.ReadFacts(host.Local))
 	if err != nil {
 		return nil
 	}
