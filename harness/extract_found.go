@@ -225,7 +225,7 @@ func (f *finder) report(out *extraction) {
 		out.refuse("%q printed NaN or an infinity (%d times); declare the metrics that count, or leave it out of the output", f.firstBad, f.void)
 	}
 	if f.grouped > 0 {
-		out.warn("%d numbers have a thousands separator or a decimal comma and were left out, the first: %s", f.grouped, quote(f.firstGap))
+		out.warn("numbers with a thousands separator or a decimal comma were left out: %d, the first is %s", f.grouped, quote(f.firstGap))
 	}
 	if f.dropped > 0 {
 		out.warn("the output has more than %d different metrics: %d numbers of others were left out", maxFound, f.dropped)
