@@ -451,13 +451,19 @@ func checkKilled(t *testing.T, dir string, said map[string]bool) {
 	s := victimSession(t, dir)
 	attempts := map[string]bool{}
 	last := map[int]Record{}
+	var rotated []string // the CPU of each run
+	turns := map[int32]int{}
+	for _, run := range s.Plan.Runs {
+		rotated = append(rotated, fmt.Sprint([]int{1, 3, 5}[(int(run.Treatment)+turns[run.Treatment])%3]))
+		turns[run.Treatment]++
+	}
 	for _, r := range records(t, dir) {
 		key := fmt.Sprintf("ended %d %d\n", r.Run, r.Attempt)
 		if attempts[key] {
 			t.Errorf("on record twice: %s", key)
 		}
 		attempts[key] = true
-		if want := fmt.Sprint([]int{1, 3, 5}[r.Run%3]); r.CPUs != want {
+		if want := rotated[r.Run]; r.CPUs != want {
 			t.Errorf("run %d on CPU %s, want %s", r.Run, r.CPUs, want)
 		}
 		if previous, ok := last[r.Run]; ok && (previous.Outcome == Kept || r.Attempt != previous.Attempt+1) {

@@ -12,12 +12,23 @@ import (
 // select, in the order of description; with TopK, the most varying first.
 func (d *Data) selectMetrics(name string, opts Options) ([]int, error) {
 	w := d.workloads[name]
-	var out []int
+	var out, found []int
 	for i, m := range w.metrics {
-		if wanted(m.Name, m.Shown, opts) {
+		switch {
+		case wanted(m.Name, m.Shown, opts):
 			out = append(out, i)
+		case m.Found && len(opts.Metrics) == 0 && d.varies(name, i):
+			found = append(found, i)
 		}
 	}
+	if len(found) > maxFound {
+		// A command that prints hundreds of numbers: those that vary most.
+		var err error
+		if found, err = d.mostVarying(name, found, maxFound); err != nil {
+			return nil, err
+		}
+	}
+	out = append(out, found...)
 	if len(out) == 0 && len(opts.Metrics) == 0 {
 		out = w.fallback()
 	}
@@ -25,6 +36,27 @@ func (d *Data) selectMetrics(name string, opts Options) ([]int, error) {
 		return d.mostVarying(name, out, opts.TopK)
 	}
 	return out, nil
+}
+
+// maxFound is how many numbers that nobody declared are shown unasked.
+const maxFound = 12
+
+// varies is true for a metric whose values are not all the same over the kept
+// runs of a workload.
+func (d *Data) varies(name string, metric int) bool {
+	first, any := 0.0, false
+	for _, t := range d.treatments {
+		if t.workload != name {
+			continue
+		}
+		for _, v := range t.lookup(metric).values {
+			if any && v != first {
+				return true
+			}
+			first, any = v, true
+		}
+	}
+	return false
 }
 
 func wanted(name string, shown bool, opts Options) bool {

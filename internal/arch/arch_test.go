@@ -104,6 +104,9 @@ func checkFile(t *testing.T, name, rel string) {
 // refuse says why pkg may not import p; "" when it may.
 func refuse(pkg, p string, allowed []string, inTest bool) string {
 	if ours, ok := strings.CutPrefix(p, "goset/"); ok {
+		if inTest && ours == "experiments" {
+			return "" // test data for whoever decodes experiments
+		}
 		if ours == pkg || slices.ContainsFunc(allowed, func(a string) bool { return matches(a, ours) }) {
 			return ""
 		}
