@@ -40,7 +40,6 @@ type connection struct {
 	dir  string
 	cmd  *exec.Cmd
 	in   io.WriteCloser
-	slot *slot
 	gone chan struct{} // closed when QEMU's output ended
 
 	mu      sync.Mutex

@@ -60,3 +60,31 @@ func snapshotSeesChanges(t *testing.T, g *Guest) {
 	g.Sh("kill " + itoa(p.PID))
 	p.Wait()
 }
+
+// TestKinds boots every other kind of guest and looks whether it is what it is
+// meant to be.
+func TestKinds(t *testing.T) {
+	for name, c := range map[string]struct {
+		m          Machine
+		look, want string
+	}{
+		"two sockets": {Machine{SMP: "16,sockets=2,dies=2,cores=2,threads=2", Kernel: "6.12"},
+			"cd /sys/devices/system/cpu; cat online cpu9/topology/physical_package_id cpu9/topology/thread_siblings_list; sort -u cpu*/topology/die_cpus_list | wc -l", "0-15\n1\n8-9\n4"},
+		"no SMT":  {Machine{SMP: "4,sockets=1,cores=4,threads=1"}, "cd /sys/devices/system/cpu; cat smt/control cpu1/topology/thread_siblings_list", "notsupported\n1"},
+		"one CPU": {Machine{SMP: "1"}, "cat /sys/devices/system/cpu/online", "0"},
+		"v1":      {Machine{Cgroup: V1}, "cat /sys/fs/cgroup/cpuset/cpuset.cpus; grep -c cgroup2 /proc/mounts || true", "0-7\n0"},
+		"hybrid":  {Machine{Cgroup: Hybrid}, "cat /sys/fs/cgroup/cpuset/cpuset.cpus; cat /sys/fs/cgroup/unified/cgroup.controllers | grep -c cpuset || true", "0-7\n0"},
+		"cpufreq": {Machine{SSDT: PStates(8), Modules: []string{"acpi-cpufreq", "cpufreq_powersave"}},
+			"cd /sys/devices/system/cpu/cpufreq; ls -d policy* | wc -l; cat policy3/scaling_available_frequencies policy3/affected_cpus", "8\n3000000 2500000 2000000 1000000 \n3"},
+		"interrupts": {Machine{Modules: []string{"virtio_pci", "virtio-rng"}, Devices: []string{"-device", "virtio-rng-pci"}},
+			"dd if=/dev/hwrng bs=64 count=4 2>/dev/null | wc -c; grep -c virtio.*input /proc/interrupts", "256\n1"},
+		"systemd": {Machine{Systemd: true}, "systemctl is-active irqbalance dbus; stat -fc %T /sys/fs/cgroup", "active\nactive\ncgroup2fs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := Boot(t, c.m)
+			if got := g.Get(c.look); got != c.want {
+				t.Errorf("%s\nprinted %q, want %q", c.look, got, c.want)
+			}
+		})
+	}
+}

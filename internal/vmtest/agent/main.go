@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && amd64
 
 // Command agent is what a test guest runs: it serves the test over a serial
 // line (serve), and it is the box of small tools that the tests need inside,
@@ -30,6 +30,8 @@ var tools = map[string]func(args []string) error{
 	"without":  without,
 	"gap":      gap,
 	"mask":     mask,
+	"sweep":    sweep,
+	"killat":   killat,
 }
 
 func run(args []string) int {
