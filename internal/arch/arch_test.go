@@ -25,6 +25,7 @@ var may = map[string][]string{
 	"internal/arch":         {},
 	"internal/vmtest":       {"internal/vmtest/wire"},
 	"internal/vmtest/wire":  {},
+	"internal/vmtest/proof": {"internal/vmtest", "harness", "isolation"},
 	"internal/vmtest/agent": {"internal/vmtest/wire"},
 	"experiments":           {},
 	"host":                  {"cpulist"},

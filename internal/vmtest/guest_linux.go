@@ -290,3 +290,6 @@ func (g *Guest) Until(condition string) {
 		g.t.Fatalf("never came true: %s\n%s%s", condition, r.Stdout, r.Stderr)
 	}
 }
+
+// T is the test that the guest is bound to.
+func (g *Guest) T() testing.TB { return g.t }
