@@ -37,10 +37,12 @@ type Guest struct {
 
 // connection is what the guests of all subtests share.
 type connection struct {
-	dir  string
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	gone chan struct{} // closed when QEMU's output ended
+	args  []string
+	limit time.Duration
+	dir   string
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	gone  chan struct{} // closed when QEMU's output ended
 
 	mu      sync.Mutex
 	next    int64
@@ -93,7 +95,7 @@ func boot(t testing.TB, args []string, dir string, limit time.Duration) (*Guest,
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	c := &connection{dir: dir, cmd: cmd, in: in, gone: make(chan struct{}), waiting: map[int64]chan wire.Reply{}}
+	c := &connection{args: args, limit: limit, dir: dir, cmd: cmd, in: in, gone: make(chan struct{}), waiting: map[int64]chan wire.Reply{}}
 	g := &Guest{t: t, connection: c}
 	hello := c.expect(0)
 	go c.receive(bufio.NewReader(out))
@@ -157,9 +159,10 @@ func (c *connection) send(r wire.Request) (chan wire.Reply, error) {
 
 // kill ends QEMU at once.
 func (c *connection) kill() {
-	c.cmd.Process.Kill()
+	// Its errors are those of a QEMU that ended by itself.
+	_ = c.cmd.Process.Kill()
 	<-c.gone
-	c.cmd.Wait()
+	_ = c.cmd.Wait()
 }
 
 // off ends the guest. Nothing in it is worth an orderly end.
@@ -289,6 +292,18 @@ func (g *Guest) Until(condition string) {
 	if r.Exit != 0 {
 		g.t.Fatalf("never came true: %s\n%s%s", condition, r.Stdout, r.Stderr)
 	}
+}
+
+// Reboot cuts the guest's power and boots the same machine again.
+func (g *Guest) Reboot() *Guest {
+	g.t.Helper()
+	g.kill()
+	again, err := boot(g.t, g.args, g.dir, g.limit)
+	if err != nil {
+		g.t.Fatalf("cannot boot the guest again: %v", err)
+	}
+	g.t.Cleanup(again.off)
+	return again
 }
 
 // T is the test that the guest is bound to.
