@@ -24,7 +24,7 @@ const bootAttempts = 3
 
 // stepTimeout bounds one step. It is a net against a hang, far above what any
 // step takes.
-const stepTimeout = 5 * time.Minute
+const stepTimeout = 3 * time.Minute
 
 // Guest is a machine that was booted. Its methods end the test they are bound
 // to when the guest cannot do as told; On binds it to another test.

@@ -62,9 +62,13 @@ type module struct {
 }
 
 // load collects modules with what they depend on, dependencies first. What the
-// kernel has built in has no file and is left out when only depended on.
+// kernel has built in has no file and needs no loading.
 func (k kernel) load(names []string) ([]module, error) {
 	files, err := k.moduleFiles()
+	if err != nil {
+		return nil, err
+	}
+	builtin, err := k.builtin()
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +77,7 @@ func (k kernel) load(names []string) ([]module, error) {
 	var visit func(name string) error
 	visit = func(name string) error {
 		name = moduleName(name)
-		if seen[name] {
+		if seen[name] || builtin[name] {
 			return nil
 		}
 		seen[name] = true
@@ -114,6 +118,19 @@ func (k kernel) moduleFiles() (map[string]string, error) {
 		return nil
 	})
 	return files, err
+}
+
+// builtin lists the modules that the kernel has in it.
+func (k kernel) builtin() (map[string]bool, error) {
+	text, err := os.ReadFile(filepath.Join(k.modules, "modules.builtin"))
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		names[moduleName(strings.TrimSuffix(filepath.Base(strings.TrimSpace(line)), ".ko"))] = true
+	}
+	return names, nil
 }
 
 // moduleName is the name as the kernel has it: files write a dash where they

@@ -231,12 +231,12 @@ func TestNarrowed(t *testing.T) {
 	g := vmtest.Boot(t, smt("6.12"))
 	g.Sh("echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control; mkdir /sys/fs/cgroup/box; echo 0-1,6 >/sys/fs/cgroup/box/cpuset.cpus")
 	before := g.Snapshot()
-	b, argv := prepare(g, "cpus = \"2\"\n")
+	_, argv := prepare(g, "cpus = \"2\"\n")
 	r := g.Run("sh", "-c", "echo 0 >/sys/fs/cgroup/box/cgroup.procs; exec "+strings.Join(argv, " "))
 	if r.Exit == 0 || !strings.Contains(r.Stderr, "0-1,6") {
 		t.Errorf("exit %d without naming the CPUs that are allowed\n%s%s", r.Exit, r.Stdout, r.Stderr)
 	}
-	b, argv = prepare(g, "cpus = \"6\"\n")
+	b, argv := prepare(g, "cpus = \"6\"\n")
 	b.begin("sh", "-c", "echo 0 >/sys/fs/cgroup/box/cgroup.procs; exec "+strings.Join(argv, " "))
 	want(t, "CPUs of the task", g.Get("agent mask "+b.task), "6")
 	holds(t, b.done(), "cpus")
