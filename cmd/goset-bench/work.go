@@ -23,6 +23,8 @@ type work struct {
 	runner     *harness.Runner
 	allowed    cpulist.Set
 	bestEffort bool
+	machine    isolation.Options
+	isolation  *isolation.Session // nil: not opened yet, or closed
 	progress   *progress
 	table      tableStyle
 }
@@ -33,6 +35,10 @@ func (a *app) newWork(prefs *preferences) (*work, error) {
 		return nil, err
 	}
 	quiet, err := prefs.on("quiet")
+	if err != nil {
+		return nil, err
+	}
+	machine, err := a.isolationOptions(prefs)
 	if err != nil {
 		return nil, err
 	}
@@ -50,19 +56,30 @@ func (a *app) newWork(prefs *preferences) (*work, error) {
 	if err != nil {
 		return nil, failed(err)
 	}
-	return &work{app: a, runner: runner, allowed: allowed, bestEffort: bestEffort,
+	return &work{app: a, runner: runner, allowed: allowed, bestEffort: bestEffort, machine: machine,
 		progress: newProgress(a.stderr, quiet), table: style}, nil
 }
 
 func (w *work) close() {
+	if err := w.release(); err != nil {
+		w.say(err.Error())
+	}
 	if err := w.runner.Close(); err != nil {
 		fmt.Fprintf(w.stderr, "goset-bench: %v\n", err)
 	}
 }
 
-// admit refuses an experiment with a layer that cannot be held, all of them by
-// name, before anything runs.
-func (w *work) admit(e *harness.Experiment) error {
+// release undoes what is still changed on the machine and frees it for others.
+func (w *work) release() error {
+	s := w.isolation
+	w.isolation = nil
+	w.runner.Use(nil)
+	return s.Close()
+}
+
+// admit takes the machine and refuses an experiment with a layer that cannot be
+// held, all of them by name, before anything runs.
+func (w *work) admit(ctx context.Context, e *harness.Experiment) error {
 	findings, err := layerFindings(e, w.bestEffort)
 	if err != nil {
 		return err
@@ -73,6 +90,12 @@ func (w *work) admit(e *harness.Experiment) error {
 	if err := findings.Err(); err != nil {
 		return failed(fmt.Errorf("cannot run experiment %q here:\n%w\nRun it without them: -best-effort, or -set %s", e.Name, err, withoutLayer(findings)))
 	}
+	s, err := isolation.Open(ctx, w.machine)
+	if err != nil {
+		return failed(err)
+	}
+	w.isolation = s
+	w.runner.Use(s)
 	return nil
 }
 
@@ -132,6 +155,11 @@ func (w *work) execute(parent context.Context, flags *tableFlags, session func(c
 	sum, err := session(ctx)
 	w.progress.end()
 	interrupted := errors.Is(err, harness.ErrInterrupted)
+	// While signals are still caught: nothing that comes after needs the
+	// machine.
+	if rerr := w.release(); rerr != nil {
+		return failed(errors.Join(rerr, err))
+	}
 	if err != nil && !interrupted {
 		return failed(err)
 	}
