@@ -29,7 +29,8 @@ type cgroupSeen struct {
 	count    int
 	fault    string // the first thing that was not as wanted
 	achieved string
-	threads  int // the most that the task had at once
+	threads  int  // the most that the task had at once
+	crowded  bool // there were CPUs to spread them over
 }
 
 func newCgroupLayer(r *applied) layer {
@@ -256,6 +257,7 @@ func (l *cgroupLayer) inside(r *applied, pid int) string {
 	}
 	if threads, err := r.kernel.readFile(path.Join(l.job, l.threadsFile())); err == nil {
 		l.seen.threads = max(l.seen.threads, len(strings.Fields(threads)))
+		l.seen.crowded = l.seen.threads > 1 && r.cpus.Len() > 1
 	}
 	return ""
 }
@@ -290,7 +292,7 @@ func (l *cgroupLayer) state() LayerState {
 		note("%d kernel threads cannot leave the CPUs", l.unmoved)
 	}
 	s.Note = strings.Join(notes, "; ")
-	if l.want == cgroupIsolated && l.seen.threads > 1 {
+	if l.want == cgroupIsolated && l.seen.crowded {
 		s.Warning = fmt.Sprintf("the task has %d threads in an isolated partition, in which the kernel does not spread them over the CPUs: let it pin each, or use cgroup = \"root\"", l.seen.threads)
 	}
 	return s

@@ -40,7 +40,7 @@ func (a *app) resume(cmd *cobra.Command, dir string, asRecorded bool, f *tableFl
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	w, err := a.newWork(prefs)
+	w, err := a.newWork(cmd.Context(), prefs)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (a *app) resume(cmd *cobra.Command, dir string, asRecorded bool, f *tableFl
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	if err := w.admit(cmd.Context(), e); err != nil {
+	if err := w.admit(e); err != nil {
 		return err
 	}
 	s := w.session(e, dir)

@@ -106,12 +106,12 @@ func (a *app) runExperiment(cmd *cobra.Command, args []string, f *runFlags) erro
 	if err != nil {
 		return err
 	}
-	w, err := a.newWork(prefs)
+	w, err := a.newWork(cmd.Context(), prefs)
 	if err != nil {
 		return err
 	}
 	defer w.close()
-	if err := w.admit(cmd.Context(), e); err != nil {
+	if err := w.admit(e); err != nil {
 		return err
 	}
 	dir, err := resultFolder(f.output, prefs.text("results", defaultResults), e.Name, time.Now())

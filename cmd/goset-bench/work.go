@@ -23,13 +23,14 @@ type work struct {
 	runner     *harness.Runner
 	allowed    cpulist.Set
 	bestEffort bool
-	machine    isolation.Options
-	isolation  *isolation.Session // nil: not opened yet, or closed
+	isolation  *isolation.Session // nil: the machine is free again
 	progress   *progress
 	table      tableStyle
 }
 
-func (a *app) newWork(prefs *preferences) (*work, error) {
+// newWork takes the machine, so that what is learned of it from here on is not
+// what another session made of it.
+func (a *app) newWork(ctx context.Context, prefs *preferences) (*work, error) {
 	bestEffort, err := prefs.on("best-effort")
 	if err != nil {
 		return nil, err
@@ -46,18 +47,30 @@ func (a *app) newWork(prefs *preferences) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
+	w := &work{app: a, bestEffort: bestEffort, progress: newProgress(a.stderr, quiet), table: style}
+	if w.isolation, err = isolation.Open(ctx, machine); err != nil {
+		return nil, failed(err)
+	}
+	if err := w.prepare(); err != nil {
+		return nil, failed(errors.Join(err, w.isolation.Close()))
+	}
+	return w, nil
+}
+
+// prepare makes the runner of children.
+func (w *work) prepare() error {
 	// Where there is no affinity there is nothing to rotate through, and
 	// isolation refuses the modes that would want it by name.
 	allowed, err := isolation.Allowed()
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return nil, failed(err)
+		return err
 	}
-	runner, err := harness.NewRunner()
-	if err != nil {
-		return nil, failed(err)
+	w.allowed = allowed
+	if w.runner, err = harness.NewRunner(); err != nil {
+		return err
 	}
-	return &work{app: a, runner: runner, allowed: allowed, bestEffort: bestEffort, machine: machine,
-		progress: newProgress(a.stderr, quiet), table: style}, nil
+	w.runner.Use(w.isolation)
+	return nil
 }
 
 func (w *work) close() {
@@ -77,9 +90,9 @@ func (w *work) release() error {
 	return s.Close()
 }
 
-// admit takes the machine and refuses an experiment with a layer that cannot be
-// held, all of them by name, before anything runs.
-func (w *work) admit(ctx context.Context, e *harness.Experiment) error {
+// admit refuses an experiment with a layer that cannot be held, all of them by
+// name, before anything runs.
+func (w *work) admit(e *harness.Experiment) error {
 	findings, err := layerFindings(e, w.bestEffort)
 	if err != nil {
 		return err
@@ -90,12 +103,6 @@ func (w *work) admit(ctx context.Context, e *harness.Experiment) error {
 	if err := findings.Err(); err != nil {
 		return failed(fmt.Errorf("cannot run experiment %q here:\n%w\nRun it without them: -best-effort, or -set %s", e.Name, err, withoutLayer(findings)))
 	}
-	s, err := isolation.Open(ctx, w.machine)
-	if err != nil {
-		return failed(err)
-	}
-	w.isolation = s
-	w.runner.Use(s)
 	return nil
 }
 
