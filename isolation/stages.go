@@ -1,0 +1,31 @@
+package isolation
+
+// stage is one place in the order in which layers are put in force. Undo is
+// strictly reversed by the journal, so the order here is all the order there
+// is: who moves interrupts is stopped before CPUs go offline, CPUs go offline
+// before frequencies are set and cpusets made (their hotplug shrinks cpusets
+// for good and makes drivers spread their interrupts anew), and interrupts are
+// steered after it.
+type stage struct {
+	key string // of the mode
+	// layer makes the layer when the mode asks for it; nil: it does not.
+	layer func(r *applied) layer
+}
+
+// stages is the order. A key may have several stages; a layer of which this
+// version has no stage is refused.
+func stages() []stage {
+	return []stage{
+		// irqbalance and others that undo steering: key "steer"
+		// "smt"
+		// "governor", "frequency", "turbo"
+		{"cgroup", newCgroupLayer},
+		{"shield", newShieldLayer},
+		{"fence", newFenceLayer},
+		// "steer"
+		// kernel threads and workqueues: key "cgroup"
+		// "memory", "cpu_quota"
+		// What acts on the child alone: "nice", "fifo", "aslr", "thp",
+		// "stable_env", "env_size", "user", "wrap"
+	}
+}
