@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 )
 
@@ -185,6 +186,11 @@ type Undone struct {
 	Err      error    // of every entry that could not be undone
 }
 
+// undoTries is how often an entry is tried: what is refused once (EBUSY, while a
+// driver or another cgroup is on its way out) may be had a moment later, when
+// the others are undone.
+const undoTries = 3
+
 // undoAll replays entries backwards. Processes inside cgroups of ours are
 // ended before anything else: a real-time task that keeps its CPU busy can
 // make the undo of the rest hang.
@@ -193,14 +199,22 @@ func undoAll(k kernel, entries []Entry) Undone {
 	var errs []error
 	for i := len(entries) - 1; i >= 0; i-- {
 		if e := entries[i]; e.Kind == KindCgroup {
-			if err := killCgroup(k, e.Object); err != nil {
-				errs = append(errs, fmt.Errorf("cannot end what runs in %s: %w", e.Object, err))
-			}
+			// Its own undo tries again, and tells what is wrong.
+			_ = killCgroup(k, e.Object)
 		}
 	}
-	for i := len(entries) - 1; i >= 0; i-- {
-		if err := u.undo(k, entries[i]); err != nil {
-			errs = append(errs, err)
+	failed := entries
+	for range undoTries {
+		errs = errs[:0]
+		var again []Entry
+		for i := len(failed) - 1; i >= 0; i-- {
+			if err := u.undo(k, failed[i]); err != nil {
+				errs, again = append(errs, err), append(again, failed[i])
+			}
+		}
+		slices.Reverse(again)
+		if failed = again; len(failed) == 0 {
+			break
 		}
 	}
 	u.Err = errors.Join(errs...)
