@@ -72,6 +72,7 @@ func Boot(t testing.TB, m Machine) *Guest {
 			t.Cleanup(g.off)
 			return g
 		}
+		t.Logf("boot tried again: %v", err)
 		tried = append(tried, err)
 	}
 	t.Fatalf("cannot boot the guest in %d attempts: %v", bootAttempts, errors.Join(tried...))

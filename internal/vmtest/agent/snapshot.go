@@ -135,7 +135,10 @@ func cgroups(out *bytes.Buffer) error {
 }
 
 // The flags of a task, field 9 of its stat (include/linux/sched.h).
-const pfKthread = 0x200000
+const (
+	pfWorker  = 0x20
+	pfKthread = 0x200000
+)
 
 var (
 	boundWorker   = regexp.MustCompile(`^kworker/(\d+):\d+(H?).*`)
@@ -212,12 +215,19 @@ func task(pid, process, thread string) string {
 	if err != nil {
 		return ""
 	}
-	if flags&pfKthread != 0 {
-		name = taskName(name)
-	} else {
+	cpus := allowed(string(status))
+	switch {
+	case flags&pfKthread == 0:
 		name = pid + " " + name
+	case flags&pfWorker != 0 && taskName(name) == name:
+		// The rescuer of a workqueue: it takes over the mask of the pool that
+		// it last helped (workqueue.c:worker_attach_to_pool), whenever that
+		// was, and nobody else can set it.
+		cpus = "any"
+	default:
+		name = taskName(name)
 	}
-	return fmt.Sprintf("%s: cpus %s nice %s rt %s policy %s stopped %t", name, allowed(string(status)), field(19), field(40), field(41), field(3) == "T")
+	return fmt.Sprintf("%s: cpus %s nice %s rt %s policy %s stopped %t", name, cpus, field(19), field(40), field(41), field(3) == "T")
 }
 
 // irqbalance prints whether the service runs and whether the process is
