@@ -137,5 +137,4 @@ func (m machine) signal(pid int, start uint64, sig syscall.Signal) error {
 
 func (m machine) bootID() (string, error) { return m.readFile("/proc/sys/kernel/random/boot_id") }
 
-
 func (m machine) self() (int, error) { return os.Getpid(), nil }
