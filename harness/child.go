@@ -60,6 +60,7 @@ type Runner struct {
 	system  // what the operating system needs
 	paths   map[command]string
 	spared  map[int]bool
+	session *isolation.Session
 	heap    []metrics.Sample
 	percent int    // GOGC as it was
 	kept    uint64 // heap after the last collection
@@ -107,6 +108,10 @@ func (r *Runner) heapSize() uint64 {
 	return r.heap[0].Value.Uint64()
 }
 
+// Use lets the layers of the runs change the machine in a session; nil: only
+// layers that change nothing but the child can be had.
+func (r *Runner) Use(s *isolation.Session) { r.session = s }
+
 // Spare keeps a child of this process, and its descendants, from being taken
 // for what a run left over.
 func (r *Runner) Spare(pid int) { r.spared[pid] = true }
@@ -131,7 +136,7 @@ func (r *Runner) Execute(ctx context.Context, job Job) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	held, err := isolation.Apply(job.Layers, job.CPUs)
+	held, err := r.session.Apply(job.Layers, job.CPUs)
 	if err != nil {
 		return Result{}, err
 	}

@@ -8,11 +8,15 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
+
+	"goset/isolation"
 )
 
 // What package syscall lacks.
 const (
 	clonePidfd     = 0x1000
+	cloneIntoGroup = 0x200000000
+	sysClone3      = 435
 	prSetPdeathsig = 1
 	sigSetMask     = 2
 	rlimitNofile   = 7
@@ -33,10 +37,19 @@ type call struct {
 // ended, with its pid, or with a negated errno. The child touches registers and
 // *calls only. pidfd, unless nil, receives a pidfd.
 //
+// nr is clone, with flags, stack and pidfd as its arguments, or clone3, with the
+// address and the size of its own.
+//
 // All signals of the calling thread are blocked.
 //
 //go:noescape
-func forkCalls(calls *call, flags uintptr, pidfd *int32) (pid int)
+func forkCalls(calls *call, nr, arg0, arg1, arg2 uintptr) (pid int)
+
+// cloneArgs is struct clone_args as far as Linux 5.7 has it.
+// (uapi/linux/sched.h)
+type cloneArgs struct {
+	flags, pidfd, childTID, parentTID, exitSignal, stack, stackSize, tls, setTID, setTIDSize, cgroup uint64
+}
 
 // forker forks with the clock read by the child itself, right before its exec.
 //
@@ -48,7 +61,9 @@ func forkCalls(calls *call, flags uintptr, pidfd *int32) (pid int)
 // It lives on the heap, since the kernel is given addresses inside it.
 type forker struct {
 	calls         []call
-	fixed         int              // calls that are the same for every child
+	fixed         []call           // calls that are the same for every child
+	births        []isolation.Call // of this child
+	clone         cloneArgs
 	zero          [4]uint64        // struct sigaction of SIG_DFL
 	limit         syscall.Rlimit   // RLIMIT_NOFILE as this process found it
 	blocked, mask uint64           // all signals; the thread's own mask
@@ -76,7 +91,7 @@ func newForker() *forker {
 		f.limit = lim
 		f.add(syscall.SYS_PRLIMIT64, 0, rlimitNofile, uintptr(unsafe.Pointer(&f.limit)))
 	}
-	f.fixed = len(f.calls)
+	f.fixed, f.calls = f.calls, nil
 	return f
 }
 
@@ -102,23 +117,20 @@ func (f *forker) add(nr uintptr, args ...uintptr) {
 
 // fork starts the command and fills in the child's pid, pidfd (-1: none) and
 // start. The caller is locked to its thread.
-func (f *forker) fork(c *child, job Job, path string, null int, wantPidfd bool) error {
-	if err := f.prepare(c, job, path, null); err != nil {
+func (f *forker) fork(c *child, job Job, path string, null int, wantPidfd bool, b isolation.Birth) error {
+	if err := f.prepare(c, job, path, null, b); err != nil {
 		return err
-	}
-	flags, pidfd := uintptr(syscall.CLONE_VM|syscall.CLONE_VFORK|syscall.SIGCHLD), (*int32)(nil)
-	f.pidfd = -1
-	if wantPidfd {
-		// Kernels before 5.2 pass the flag over.
-		flags, pidfd = flags|clonePidfd, &f.pidfd
 	}
 	// Descriptors that others open and then mark close-on-exec are safe from
 	// the child under this lock.
 	syscall.ForkLock.Lock()
 	f.setMask(&f.blocked, &f.mask)
-	pid := forkCalls(&f.calls[0], flags, pidfd)
+	pid := f.start(wantPidfd, b.Cgroup)
 	f.setMask(&f.mask, nil)
 	syscall.ForkLock.Unlock()
+	if pid < 0 && b.Cgroup >= 0 {
+		return fmt.Errorf("cannot fork into the cgroup: %w", syscall.Errno(-pid))
+	}
 	if pid < 0 {
 		return fmt.Errorf("cannot fork: %w", syscall.Errno(-pid))
 	}
@@ -131,8 +143,31 @@ func (f *forker) fork(c *child, job Job, path string, null int, wantPidfd bool) 
 	return nil
 }
 
+// start makes the child; it returns what forkCalls does.
+func (f *forker) start(wantPidfd bool, cgroup int) (pid int) {
+	const flags = syscall.CLONE_VM | syscall.CLONE_VFORK
+	f.pidfd = -1
+	pidfd := uintptr(0)
+	if wantPidfd {
+		// Kernels before 5.2 pass the flag over.
+		pidfd = uintptr(unsafe.Pointer(&f.pidfd))
+	}
+	if cgroup < 0 {
+		args := uintptr(flags | syscall.SIGCHLD)
+		if wantPidfd {
+			args |= clonePidfd
+		}
+		return forkCalls(&f.calls[0], syscall.SYS_CLONE, args, 0, pidfd)
+	}
+	f.clone = cloneArgs{flags: flags | cloneIntoGroup, pidfd: uint64(pidfd), exitSignal: uint64(syscall.SIGCHLD), cgroup: uint64(cgroup)}
+	if wantPidfd {
+		f.clone.flags |= clonePidfd
+	}
+	return forkCalls(&f.calls[0], sysClone3, uintptr(unsafe.Pointer(&f.clone)), unsafe.Sizeof(f.clone), 0)
+}
+
 // prepare lists the calls of one child.
-func (f *forker) prepare(c *child, job Job, path string, null int) (err error) {
+func (f *forker) prepare(c *child, job Job, path string, null int, b isolation.Birth) (err error) {
 	if f.path, err = syscall.BytePtrFromString(path); err != nil {
 		return err
 	}
@@ -142,7 +177,13 @@ func (f *forker) prepare(c *child, job Job, path string, null int) (err error) {
 	if f.envv, err = syscall.SlicePtrFromStrings(job.Env); err != nil {
 		return err
 	}
-	f.calls = f.calls[:f.fixed]
+	// What the layers ask for comes first: a child that gives up privileges
+	// loses the signal of its parent's death with them.
+	f.calls, f.births = f.calls[:0], b.Calls
+	for _, birth := range b.Calls {
+		f.add(birth.Nr, birth.Args[:]...)
+	}
+	f.calls = append(f.calls, f.fixed...)
 	if job.Dir != "" {
 		if f.dir, err = syscall.BytePtrFromString(job.Dir); err != nil {
 			return err
@@ -170,6 +211,9 @@ func (f *forker) failure() error {
 		if c := &f.calls[i]; c.errno != 0 {
 			e := syscall.Errno(c.errno)
 			c.errno = 0
+			if i < len(f.births) {
+				return &isolation.Unsupported{Layer: f.births[i].Layer, Reason: fmt.Sprintf("cannot %s: %v", f.births[i].What, e)}
+			}
 			if c.nr == syscall.SYS_EXECVE || c.nr == syscall.SYS_CHDIR {
 				return execError{e}
 			}

@@ -1,21 +1,21 @@
 #include "textflag.h"
 
-// func forkCalls(calls *call, flags uintptr, pidfd *int32) (pid int)
+// func forkCalls(calls *call, nr, arg0, arg1, arg2 uintptr) (pid int)
 //
 // The child shares the parent's stack, so it never touches it: the parent's
 // return address and frame are as they were when the parent goes on.
-TEXT ·forkCalls(SB), NOSPLIT, $0-32
+TEXT ·forkCalls(SB), NOSPLIT, $0-48
 	MOVQ calls+0(FP), R13
-	MOVQ flags+8(FP), DI
-	MOVQ $0, SI            // stack: the parent's
-	MOVQ pidfd+16(FP), DX
+	MOVQ nr+8(FP), AX
+	MOVQ arg0+16(FP), DI
+	MOVQ arg1+24(FP), SI   // clone: no stack, so the parent's
+	MOVQ arg2+32(FP), DX
 	MOVQ $0, R10
 	MOVQ $0, R8
-	MOVQ $56, AX           // clone
 	SYSCALL
 	TESTQ AX, AX
 	JZ   child
-	MOVQ AX, pid+24(FP)
+	MOVQ AX, pid+40(FP)
 	RET
 
 child:

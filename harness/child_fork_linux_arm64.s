@@ -1,20 +1,20 @@
 #include "textflag.h"
 
-// func forkCalls(calls *call, flags uintptr, pidfd *int32) (pid int)
+// func forkCalls(calls *call, nr, arg0, arg1, arg2 uintptr) (pid int)
 //
 // The child shares the parent's stack, so it never touches it: the parent's
 // return address and frame are as they were when the parent goes on.
-TEXT ·forkCalls(SB), NOSPLIT, $0-32
+TEXT ·forkCalls(SB), NOSPLIT, $0-48
 	MOVD calls+0(FP), R19
-	MOVD flags+8(FP), R0
-	MOVD $0, R1            // stack: the parent's
-	MOVD pidfd+16(FP), R2
+	MOVD nr+8(FP), R8
+	MOVD arg0+16(FP), R0
+	MOVD arg1+24(FP), R1   // clone: no stack, so the parent's
+	MOVD arg2+32(FP), R2
 	MOVD $0, R3
 	MOVD $0, R4
-	MOVD $220, R8          // clone
 	SVC
 	CBZ  R0, child
-	MOVD R0, pid+24(FP)
+	MOVD R0, pid+40(FP)
 	RET
 
 child:

@@ -20,8 +20,6 @@ type Journal struct {
 	boot    string
 	entries []Entry
 	ends    []int64 // of each entry, in the file
-	// begin is called before the first change: what starts the guard.
-	begin func() error
 }
 
 // newJournal writes to a file that is empty and locked.
@@ -48,6 +46,13 @@ func (e *SetError) Error() string {
 }
 
 func (e *SetError) Unwrap() error { return e.Err }
+
+// isRefusal tells a change that the kernel refused from a journal that cannot be
+// written.
+func isRefusal(err error) bool {
+	var refused *SetError
+	return errors.As(err, &refused)
+}
 
 // Set puts a value in force. When the object has it already nothing is written
 // and nothing is left to undo. The error is a *SetError when the kernel
@@ -114,12 +119,6 @@ func (j *Journal) entry(name Kind, object, value, label string) (kind, Entry, er
 
 // append puts an entry on disk before its change is made.
 func (j *Journal) append(e Entry) error {
-	if j.begin != nil {
-		if err := j.begin(); err != nil {
-			return err
-		}
-		j.begin = nil
-	}
 	line, err := e.line()
 	if err != nil {
 		return err
@@ -181,7 +180,7 @@ func (j *Journal) UndoTo(mark int) Undone {
 
 // Undone is what a replay of the journal did.
 type Undone struct {
-	Restored int      // objects that have their old value again
+	Restored int      // objects that have their old value again, but for the guard's
 	Left     []string // what is no longer ours to undo, and why
 	Err      error    // of every entry that could not be undone
 }
@@ -256,7 +255,9 @@ func (u *Undone) put(k kernel, kd kind, e Entry) error {
 	if err == nil && !kd.equal(got, e.Old) {
 		return e.cannot(fmt.Errorf("it reads %q after the write", got))
 	}
-	u.Restored++
+	if e.Kind != KindShelter {
+		u.Restored++
+	}
 	return nil
 }
 

@@ -45,6 +45,8 @@ const (
 	// the undo; the new value lists, with semicolons, what the kernel makes
 	// of it.
 	KindBystander Kind = "bystander"
+	// KindWorkqueues is the mask of the unbound workqueues.
+	KindWorkqueues Kind = "workqueues"
 	// KindMember is the cgroup of a process, version 1: the object is
 	// MOUNT#PID:START, the values are paths of cgroups below the mount.
 	KindMember Kind = "member"
@@ -101,6 +103,8 @@ func kindOf(name Kind) (kind, bool) {
 	case KindMask:
 		file.same = sameMask
 		return file, true
+	case KindWorkqueues:
+		return kind{valid: validWorkqueues, read: readWorkqueues, write: kernel.writeFile, same: sameMask}, true
 	case KindController, KindPartition, KindCgroup, KindShelter, KindAttribute, KindMember:
 		return cgroupKind(name), true
 	case KindUnit, KindProcess, KindAffinity, KindBystander:
@@ -123,6 +127,13 @@ func validFile(object string) error {
 	}
 	if !slices.ContainsFunc(kernelFolders, func(dir string) bool { return strings.HasPrefix(object, dir) }) {
 		return fmt.Errorf("%q is neither below /proc nor /sys", object)
+	}
+	return nil
+}
+
+func validWorkqueues(object string) error {
+	if object != workqueueMask {
+		return fmt.Errorf("%q is not the mask of workqueues", object)
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package isolation
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -33,7 +35,7 @@ func cgroupKind(name Kind) kind {
 	case KindPartition:
 		return kind{valid: validPartition, read: kernel.readFile, write: kernel.writeFile, same: sameWords, ours: oursPartition}
 	case KindAttribute:
-		return kind{valid: validAttribute, read: kernel.readFile, write: kernel.writeFile, same: sameWords, undo: func(kernel, Entry) error { return errGone }}
+		return kind{valid: validAttribute, read: kernel.readFile, write: kernel.writeFile, same: sameCPUs, undo: func(kernel, Entry) error { return errGone }}
 	case KindShelter:
 		return kind{valid: validOwn, read: readCgroup, write: writeCgroup, undo: undoShelter}
 	case KindMember:
@@ -49,6 +51,15 @@ var ownName = regexp.MustCompile(`^goset-[0-9a-f]{16}$`)
 
 // jobName is the cgroup inside, in which the task runs.
 const jobName = "job"
+
+// newID draws what the cgroups of a session are told apart by.
+func newID() (string, error) {
+	var b [8]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return "", fmt.Errorf("cannot draw a name: %w", err)
+	}
+	return "goset-" + hex.EncodeToString(b[:]), nil
+}
 
 // validOwn accepts the path of a cgroup of ours.
 func validOwn(object string) error {
@@ -152,25 +163,22 @@ func undoCgroup(k kernel, e Entry) error {
 	return removeCgroup(k, e.Object)
 }
 
-// undoShelter takes the own process out first, when it is the guard, and ends
-// nobody: who else is in there is the guard of somebody alive.
+// undoShelter moves everybody inside to the cgroup above, the own process too
+// when it is the guard, and ends nobody. Who cannot be moved has ended.
 func undoShelter(k kernel, e Entry) error {
-	// In another's shelter this changes nothing that matters: the root takes
-	// everybody.
-	inside, err := k.readFile(path.Join(e.Object, "cgroup.procs"))
-	if err != nil {
-		return err
-	}
-	self, err := k.self()
-	if err != nil {
-		return err
-	}
-	if slices.Contains(strings.Fields(inside), strconv.Itoa(self)) {
-		if err := k.writeFile(path.Join(path.Dir(e.Object), "cgroup.procs"), strconv.Itoa(self)); err != nil {
+	deadline := time.Now().Add(patience)
+	for {
+		left, err := inside(k, e.Object)
+		if err != nil {
 			return err
 		}
+		if len(left) == 0 || time.Now().After(deadline) {
+			return removeCgroup(k, e.Object)
+		}
+		for _, pid := range left {
+			_ = k.writeFile(path.Join(path.Dir(e.Object), "cgroup.procs"), strconv.Itoa(pid))
+		}
 	}
-	return removeCgroup(k, e.Object)
 }
 
 // removeCgroup waits out the moment that the kernel needs after the last

@@ -1,9 +1,11 @@
 package isolation
 
 import (
+	"errors"
 	"time"
 
 	"goset/cpulist"
+	"goset/host"
 )
 
 // layer is one reversible measure of one run. It has no undo of its own: what
@@ -50,15 +52,17 @@ const (
 
 // Birth is what a child is given, or does, between its fork and its exec.
 type Birth struct {
-	// Cgroup is the path of the cgroup (version 2) the child is to be born
-	// in; "" leaves it where its parent is.
-	Cgroup string
-	// Procs are the paths of cgroup.procs files that the child writes itself
-	// into, for what Cgroup cannot do: version 1, and kernels before 5.7.
-	Procs []string
+	// Cgroup is a descriptor of the cgroup (version 2) that the child is to be
+	// born in (CLONE_INTO_CGROUP); -1 leaves it where its parent is.
+	Cgroup int
 	// Calls are made in order, before anything else that the child does. What
 	// drops privileges comes last.
 	Calls []Call
+
+	// placed is set by the layer that puts the child into a cpuset.
+	placed bool
+	// place is what the child does to get there, where Cgroup cannot.
+	place []Call
 }
 
 // Call is one system call of a child between its fork and its exec; it shares
@@ -79,12 +83,73 @@ const patience = 3 * time.Second
 // applied is one run as its layers see it.
 type applied struct {
 	mode Mode
-	cpus cpulist.Set // the task's; empty: not chosen, or unpinned
+	cpus cpulist.Set // the task's; empty: not chosen yet, or unpinned
+	// chosen is true once the CPUs of the run are, and empty then means none.
+	chosen bool
 	// fenced is cpus and, with a fence, their SMT siblings: what others are to
 	// be kept off.
-	fenced  cpulist.Set
-	kernel  kernel
-	journal *Journal // nil while probing
-	// notes are worth printing once; keyed by themselves.
-	notes []string
+	fenced cpulist.Set
+	kernel kernel
+	root   host.FS // where what is only read is read from
+	// journal is what changes go through; nil while probing, and when no
+	// layer of the run changes the machine.
+	journal *Journal
+	// unjournaled is why nothing on the machine can be changed; nil: it can.
+	unjournaled error
+	// partition is the word of the task's partition, once it holds; "": none.
+	partition string
+	// cgroup is the cgroup of the task, made by the "cgroup" layer, for the
+	// layers that set limits in it; "": none.
+	cgroup string
+}
+
+// unpinned reports whether there are no CPUs for a layer that is about CPUs.
+func (r *applied) unpinned() bool { return r.mode.CPUs == "" || r.chosen && r.cpus.Empty() }
+
+// unprivileged refuses a layer that changes the machine where nothing can be
+// changed; nil: it can.
+func (r *applied) unprivileged() *Unsupported {
+	if r.unjournaled == nil {
+		return nil
+	}
+	return &Unsupported{Reason: r.unjournaled.Error(), Hint: "run it with sudo, or leave the layer out"}
+}
+
+// machineLayer is what layers embed that change the machine and so need the
+// journal and the guard.
+type machineLayer struct{}
+
+func (machineLayer) changesMachine() {}
+
+// changesMachine tells layers that need the journal from those that act on the
+// child alone.
+func changesMachine(l layer) bool {
+	_, ok := l.(interface{ changesMachine() })
+	return ok
+}
+
+// admit makes the layers that the mode asks for, in their order, and finds out
+// which of them can be had.
+func (r *applied) admit() ([]layer, Findings) {
+	var layers []layer
+	var findings Findings
+	for _, st := range stages() {
+		l := st.layer(r)
+		if l == nil {
+			continue
+		}
+		u := l.probe(r)
+		if u == nil && changesMachine(l) {
+			u = r.unprivileged()
+		}
+		if u == nil {
+			layers = append(layers, l)
+			continue
+		}
+		var f *Unsupported
+		if errors.As(r.mode.asError(l.key(), u), &f) {
+			findings = append(findings, f)
+		}
+	}
+	return layers, findings
 }
