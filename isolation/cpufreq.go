@@ -146,12 +146,6 @@ func readBase(k kernel, p *policy) (int64, error) {
 	return 0, nil
 }
 
-// exists tells whether a kernel file can be read.
-func exists(k kernel, path string) bool {
-	_, err := k.readFile(path)
-	return err == nil
-}
-
 // optionalFile reads a file that the kernel may not have: then it is "".
 func optionalFile(k kernel, path string) (string, error) {
 	text, err := k.readFile(path)

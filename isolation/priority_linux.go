@@ -189,7 +189,7 @@ func fifoRefusal(k kernel, want int, err error) *Unsupported {
 		Reason: fmt.Sprintf("this user may not run with real-time priority %d (%v)", want, err),
 		Hint:   "run with sudo, or raise RLIMIT_RTPRIO (ulimit -r)",
 	}
-	if needsRoot(nil) == nil && errors.Is(err, unix.EPERM) && exists(k, "/proc/sys/kernel/sched_rt_runtime_us") {
+	if unix.Geteuid() == 0 && errors.Is(err, unix.EPERM) && exists(k, "/proc/sys/kernel/sched_rt_runtime_us") {
 		u.Reason = fmt.Sprintf("the kernel refuses real-time priority %d to root (%v): its cgroup has no real-time budget, or the container lacks CAP_SYS_NICE", want, err)
 		u.Hint = "run from the root cgroup, or give cpu.rt_runtime_us of the cgroup a value"
 	}
@@ -199,27 +199,8 @@ func fifoRefusal(k kernel, want int, err error) *Unsupported {
 // hasFairServer tells whether the kernel is 6.12 or later, from which on the
 // throttle is gone.
 func hasFairServer(k kernel) (bool, error) {
-	text, err := k.readFile("/proc/sys/kernel/osrelease")
-	if err != nil {
-		return false, err
-	}
-	major, minor, err := parseRelease(text)
-	return major > 6 || major == 6 && minor >= 12, err
-}
-
-// parseRelease reads the first two numbers of "6.12.95+deb12-cloud-amd64".
-func parseRelease(text string) (major, minor int, err error) {
-	a, rest, _ := strings.Cut(text, ".")
-	end := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
-	if end < 0 {
-		end = len(rest)
-	}
-	major, aerr := strconv.Atoi(a)
-	minor, berr := strconv.Atoi(rest[:end])
-	if aerr != nil || berr != nil || major < 0 {
-		return 0, 0, fmt.Errorf("%.60q is no release of Linux", text)
-	}
-	return major, minor, nil
+	r, err := kernelRelease(k)
+	return err == nil && !r.before(6, 12), err
 }
 
 // throttle reads how much of every period real-time tasks may have, in µs; a
@@ -297,9 +278,18 @@ func eachThreadOf(k kernel, pid int, do func(tid int, a *unix.SchedAttr)) {
 func onThrowawayThread(do func() error) error {
 	done := make(chan error)
 	go func() {
-		// Never unlocked: the runtime ends the thread with the goroutine.
 		runtime.LockOSThread()
-		done <- do()
+		if unix.Gettid() != unix.Getpid() {
+			// Never unlocked: the runtime ends the thread with the goroutine.
+			done <- do()
+			return
+		}
+		// The main thread would not end but stay as it is, and everything that
+		// is asked of the process would be answered for it. While this
+		// goroutine keeps it, no other one gets it.
+		err := onThrowawayThread(do)
+		runtime.UnlockOSThread()
+		done <- err
 	}()
 	return <-done
 }

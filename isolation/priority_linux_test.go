@@ -7,19 +7,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestParseRelease(t *testing.T) {
-	for text, want := range map[string][2]int{"6.12.95+deb12-cloud-amd64": {6, 12}, "5.10": {5, 10}, "7.3.4": {7, 3}, "6.1-rc2": {6, 1}} {
-		if a, b, err := parseRelease(text); err != nil || a != want[0] || b != want[1] {
-			t.Errorf("%q is %d.%d, %v", text, a, b, err)
-		}
-	}
-	for _, text := range []string{"", "6", "6.", "x.1", "-1.2", "6.x"} {
-		if a, b, err := parseRelease(text); err == nil {
-			t.Errorf("%q is %d.%d", text, a, b)
-		}
-	}
-}
-
 func TestParseAutogroup(t *testing.T) {
 	for text, want := range map[string]int{"/autogroup-91726 nice 0": 0, "/autogroup-1 nice -20": -20} {
 		if got, err := parseAutogroup(text); err != nil || got != want {
@@ -69,9 +56,12 @@ func TestThrowawayThread(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ran := 0
-	if err := onThrowawayThread(func() error { ran = unix.Gettid(); return unix.EPERM }); err != unix.EPERM || ran == 0 {
-		t.Errorf("%v, thread %d", err, ran)
+	// Often enough to be offered the main thread, which never ends.
+	for range 200 {
+		ran := 0
+		if err := onThrowawayThread(func() error { ran = unix.Gettid(); return unix.EPERM }); err != unix.EPERM || ran == 0 || ran == unix.Getpid() {
+			t.Fatalf("%v, thread %d of process %d", err, ran, unix.Getpid())
+		}
 	}
 	if after, err := unix.SchedGetAttr(0, 0); err != nil || after.Nice != before.Nice || after.Policy != before.Policy {
 		t.Errorf("%+v became %+v, %v", before, after, err)

@@ -2,7 +2,6 @@ package isolation
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 )
@@ -50,15 +49,6 @@ func (s LayerState) with(note string) LayerState {
 	}
 	s.Note += note
 	return s
-}
-
-// needsRoot is the finding of a user who may not write to the kernel's files;
-// nil: root may.
-func needsRoot(*applied) *Unsupported {
-	if os.Geteuid() == 0 {
-		return nil
-	}
-	return &Unsupported{Reason: "it needs root", Hint: "run with sudo, or name it in optional to run without it"}
 }
 
 // fromExec is state for what a child has from its exec on and cannot lose

@@ -31,7 +31,16 @@ func newSMTLayer(r *applied) layer {
 	if r.mode.SMT == nil {
 		return nil
 	}
-	return &smtLayer{want: *r.mode.SMT}
+	if *r.mode.SMT {
+		return &smtLayer{want: true}
+	}
+	return &smtOffLayer{smtLayer: smtLayer{want: false}}
+}
+
+// smtOffLayer is the one of the two that changes the machine.
+type smtOffLayer struct {
+	machineLayer
+	smtLayer
 }
 
 func (*smtLayer) key() string { return "smt" }
@@ -46,9 +55,6 @@ func (l *smtLayer) probe(r *applied) *Unsupported {
 	}
 	off, u := siblingsToTake(cores, r.cpus)
 	if u != nil || off.Empty() {
-		return u
-	}
-	if u := needsRoot(r); u != nil {
 		return u
 	}
 	return canGoOffline(r.kernel, off)
@@ -92,19 +98,6 @@ func siblingsOf(k kernel, cpus cpulist.Set) (cpulist.Set, error) {
 		all = all.Union(siblings)
 	}
 	return all, nil
-}
-
-// readSet reads a file that holds a CPU list.
-func readSet(k kernel, file string) (cpulist.Set, error) {
-	text, err := k.readFile(file)
-	if err != nil {
-		return cpulist.Set{}, err
-	}
-	set, err := cpulist.Parse(text)
-	if err != nil {
-		return cpulist.Set{}, fmt.Errorf("cannot read %s: %v", file, err)
-	}
-	return set, nil
 }
 
 // smtIsOn finds out whether cores run several threads. It is not switched on
@@ -265,21 +258,11 @@ func (h *hotplug) interrupts() error {
 // threads remembers those that are bound to the CPUs alone, but for the
 // kernel's own that stay with their CPU.
 func (h *hotplug) threads() error {
-	return eachTask(h.r.kernel, func(tid int, start, flags uint64) error {
-		if flags&pfNoSetAffinity != 0 {
+	return eachTask(h.r.kernel, func(t task) error {
+		if t.bound() || t.cpus.Empty() || !t.cpus.SubsetOf(h.off) {
 			return nil
 		}
-		mask, err := h.r.kernel.affinity(tid)
-		if isGone(err) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if mask.Empty() || !mask.SubsetOf(h.off) {
-			return nil
-		}
-		home, err := cpusetOf(h.r.kernel, tid)
+		home, err := cpusetOf(h.r.kernel, t.tid)
 		if err != nil {
 			return err
 		}
@@ -289,62 +272,12 @@ func (h *hotplug) threads() error {
 		if least.Empty() {
 			least = h.left
 		}
-		err = h.r.journal.Remember(KindStranded, taskObject(tid, start), least.String(), "")
+		err = h.r.journal.Remember(KindStranded, taskObject(t.tid, t.start), least.String(), t.name)
 		if isGone(err) {
 			return nil
 		}
 		return err
 	})
-}
-
-// pfNoSetAffinity marks threads whose CPUs nobody may change
-// (include/linux/sched.h).
-const pfNoSetAffinity = 0x04000000
-
-// eachTask visits every thread of the machine. Those that end meanwhile are
-// passed over.
-func eachTask(k kernel, do func(tid int, start, flags uint64) error) error {
-	pids, err := k.entries("/proc")
-	if err != nil {
-		return err
-	}
-	for _, pid := range pids {
-		if _, err := strconv.Atoi(pid); err != nil {
-			continue
-		}
-		tids, err := k.entries("/proc/" + pid + "/task")
-		if isGone(err) || errors.Is(err, syscall.EINVAL) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		for _, name := range tids {
-			if err := visitTask(k, "/proc/"+pid+"/task/"+name, do); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func visitTask(k kernel, dir string, do func(tid int, start, flags uint64) error) error {
-	tid, err := strconv.Atoi(path.Base(dir))
-	if err != nil {
-		return fmt.Errorf("%s is no thread", dir)
-	}
-	text, err := k.readFile(dir + "/stat")
-	if isGone(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	flags, start, err := parseTaskStat(text)
-	if err != nil {
-		return fmt.Errorf("cannot read %s/stat: %v", dir, err)
-	}
-	return do(tid, start, flags)
 }
 
 // cpusetOf reads the CPUs that the cpuset of a thread has; empty: it has no

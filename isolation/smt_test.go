@@ -49,7 +49,7 @@ func smtMachine() *fakeKernel {
 	for pid, mask := range map[int]string{50: "0-7", 51: "3", 52: "2-3", 53: "7"} {
 		k.addTask(pid, "bystander", mask, 0)
 	}
-	k.addTask(54, "migration/3", "3", pfNoSetAffinity)
+	k.addTask(54, "migration/3", "3", flagNoSetAffinity)
 	for dir, cpus := range map[string]string{"": "0-7", "/a": "2-3", "/a/b": "2-3", "/c": "0-1"} {
 		k.files["/sys/fs/cgroup/cpuset"+dir+"/cpuset.cpus"] = cpus
 		k.files["/sys/fs/cgroup/cpuset"+dir+"/cgroup.procs"] = ""

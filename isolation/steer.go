@@ -24,6 +24,7 @@ import (
 // interrupt (the queues of NVMe and virtio-blk) belongs to a CPU, and only the
 // task's own I/O raises it there, unless CPUs share a queue.
 type steerLayer struct {
+	machineLayer
 	fence cpulist.Set // the task's CPUs and their siblings
 	rest  cpulist.Set // where interrupts may go
 	irqs  map[int]*steered
@@ -81,8 +82,8 @@ func newSteerLayer(r *applied) layer {
 func (*steerLayer) key() string { return "steer" }
 
 func (l *steerLayer) probe(r *applied) *Unsupported {
-	if u := needsRoot(r); u != nil {
-		return u
+	if r.mode.CPUs == "" {
+		return &Unsupported{Reason: "interrupts are steered off CPUs, and the mode names none", Hint: `add cpus = "quietest"`}
 	}
 	if _, err := r.kernel.readFile(defaultMaskFile); err != nil {
 		return &Unsupported{Reason: fmt.Sprintf("interrupts cannot be steered here (%v)", err), Hint: "a container needs the host's /proc/irq, writable"}
