@@ -163,3 +163,10 @@ func dependencies(data []byte) []string {
 	}
 	return strings.Split(string(list), ",")
 }
+
+// Fetched tells whether a kernel is in the cache, for the one whose suite the
+// archive may have dropped: scripts/guest-kernels goes on without it.
+func Fetched(version string) bool {
+	_, err := findKernel(version)
+	return err == nil
+}

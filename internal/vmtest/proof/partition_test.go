@@ -177,3 +177,24 @@ func TestLeftBehind(t *testing.T) {
 		g.Same(before)
 	})
 }
+
+// TestOldKernel is scenario 2: kernel 5.10 knows no "isolated", so that true
+// falls back to what holds, and says so, and the word itself is refused.
+func TestOldKernel(t *testing.T) {
+	if !vmtest.Fetched("5.10") {
+		t.Skip("the archive no longer has kernel 5.10")
+	}
+	g := vmtest.Boot(t, smt("5.10"))
+	before := g.Snapshot()
+	b := start(g, goset)
+	want(t, "CPUs of the task", g.Get("agent mask "+b.task), "2")
+	want(t, "partition", g.Get("cat /sys/fs/cgroup/goset*/cpuset.cpus.partition | grep -v member"), "root")
+	r := b.done()
+	holds(t, r, "cpus", "cgroup", "fence", "steer")
+	if l := layer(t, r, "cgroup"); !strings.Contains(l.Achieved, "root") || !strings.Contains(l.Note, "isolated") {
+		t.Errorf("the record does not say which partition holds, and why: %+v", l)
+	}
+	g.Same(before)
+	refused(g, "cpus = \"2\"\ncgroup = \"isolated\"\n", "cgroup", "isolated")
+	g.Same(before)
+}
