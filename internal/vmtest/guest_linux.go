@@ -193,9 +193,9 @@ func tail(text string) string {
 }
 
 // wait returns the next reply of a request, or ends the test.
-func (g *Guest) wait(replies chan wire.Reply, what string) wire.Reply {
+func (g *Guest) wait(replies chan wire.Reply, what string, limit time.Duration) wire.Reply {
 	g.t.Helper()
-	timer := time.NewTimer(stepTimeout)
+	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
 	case r := <-replies:
@@ -206,7 +206,7 @@ func (g *Guest) wait(replies chan wire.Reply, what string) wire.Reply {
 	case <-g.gone:
 		g.t.Fatalf("the guest died in %s; its console ends in:\n%s", what, tail(g.Console()))
 	case <-timer.C:
-		g.t.Fatalf("no reply to %s within %v; the console ends in:\n%s", what, stepTimeout, tail(g.Console()))
+		g.t.Fatalf("no reply to %s within %v; the console ends in:\n%s", what, limit, tail(g.Console()))
 	}
 	return wire.Reply{}
 }
@@ -218,7 +218,7 @@ func (g *Guest) ask(r wire.Request, what string) wire.Reply {
 	if err != nil {
 		g.t.Fatalf("cannot %s in the guest: %v", what, err)
 	}
-	return g.wait(replies, what)
+	return g.wait(replies, what, stepTimeout)
 }
 
 // Result is how a process in the guest ended.
@@ -246,14 +246,17 @@ func (g *Guest) StartEnv(env []string, argv ...string) *Process {
 	if err != nil {
 		g.t.Fatalf("cannot %s in the guest: %v", what, err)
 	}
-	r := g.wait(replies, what)
+	r := g.wait(replies, what, stepTimeout)
 	return &Process{r.PID, g, replies, what}
 }
 
 // Wait waits for the process to end.
-func (p *Process) Wait() Result {
+func (p *Process) Wait() Result { p.g.t.Helper(); return p.WaitFor(stepTimeout) }
+
+// WaitFor waits for a process that may take longer than a step.
+func (p *Process) WaitFor(limit time.Duration) Result {
 	p.g.t.Helper()
-	r := p.g.wait(p.replies, p.what)
+	r := p.g.wait(p.replies, p.what, limit)
 	return Result{r.Exit, string(r.Stdout), string(r.Stderr)}
 }
 

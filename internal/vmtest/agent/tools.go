@@ -159,7 +159,8 @@ func forever([]string) error {
 }
 
 // hold is a workload that lasts as long as the test wants: it writes DIR/pid,
-// burns its CPU until DIR/go exists, and prints a number.
+// waits until DIR/go exists, and prints a number. With a second argument it
+// burns its CPU meanwhile.
 func hold(args []string) error {
 	if len(args) < 1 {
 		return errors.New("want a folder")
@@ -179,6 +180,9 @@ func hold(args []string) error {
 		if _, err := os.Stat(filepath.Join(dir, "go")); err == nil {
 			fmt.Println("held: 1 s")
 			return nil
+		}
+		if len(args) == 1 {
+			pause()
 		}
 	}
 	return errors.New("nobody said go within two minutes")

@@ -103,7 +103,7 @@ func TestBalancerWithoutSystemd(t *testing.T) {
 func TestQuietMachine(t *testing.T) {
 	const calls = `awk '/^ *(CAL|RES|TLB|IWI):/ {n += $4} END {print n}' /proc/interrupts`
 	onKernels(t, smt, func(t *testing.T, g *vmtest.Guest) {
-		b := start(g, goset)
+		b := startBurning(g, goset)
 		first := g.Get(calls)
 		g.Sh("sleep 10")
 		quiet := minus(t, g.Get(calls), first)

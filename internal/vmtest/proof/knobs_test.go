@@ -134,7 +134,7 @@ func TestPriority(t *testing.T) {
 		g.Same(before)
 
 		// A real-time task that never yields, and Ctrl-C.
-		b = start(g, "cpus = \"2\"\ncgroup = true\nfifo = 50\n")
+		b = startBurning(g, "cpus = \"2\"\ncgroup = true\nfifo = 50\n")
 		g.Sh(fmt.Sprintf("kill -INT %d", b.proc.PID))
 		if r := b.proc.Wait(); r.Exit != 130 {
 			t.Errorf("exit %d after SIGINT\n%s%s", r.Exit, r.Stdout, r.Stderr)
@@ -150,7 +150,7 @@ func TestAutogroup(t *testing.T) {
 	g.Sh("echo 1 >/proc/sys/kernel/sched_autogroup_enabled")
 	rival := g.Start("agent", "on", "2", "agent", "spin")
 	before := g.Snapshot()
-	b := start(g, "cpus = \"2\"\nnice = -15\n")
+	b := startBurning(g, "cpus = \"2\"\nnice = -15\n")
 	ticks := func(pid string) string { return g.Get("awk '{print $14+$15}' /proc/" + pid + "/stat") }
 	task, other := ticks(b.task), ticks(fmt.Sprint(rival.PID))
 	g.Sh("sleep 5")

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"goset/internal/vmtest"
 )
@@ -52,14 +53,9 @@ func TestKillSweep(t *testing.T) {
 
 // sweep runs one sweep and prints what it printed.
 func sweep(t *testing.T, g *vmtest.Guest, guard string, step int, command string) {
-	// A sweep outlasts the bound of a step, so it runs beside and is waited
-	// for in pieces.
-	g.Sh("rm -f /tmp/swept")
-	p := g.Start("sh", "-c", fmt.Sprintf("agent sweep -guard %s -step %d -- %s >/tmp/swept.part 2>&1; mv /tmp/swept.part /tmp/swept", guard, step, command))
-	for g.Run("agent", "until", "60s", "[ -e /tmp/swept ]").Exit != 0 {
-	}
-	p.Wait()
-	out := g.Sh("cat /tmp/swept")
+	p := g.Start("agent", "sweep", "-guard", guard, "-step", fmt.Sprint(step), "--", command)
+	r := p.WaitFor(3 * time.Hour)
+	out := "\n" + r.Stdout + r.Stderr
 	var points, tried, healed int
 	at := strings.LastIndex(out, "\npoints ")
 	if at < 0 {
