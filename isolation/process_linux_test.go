@@ -115,6 +115,46 @@ func TestLayersOfTheChild(t *testing.T) {
 	}
 }
 
+// Where autogroups are on, the nice value of a task counts against other
+// sessions only when its autogroup has it too.
+func TestNiceReachesTheAutogroup(t *testing.T) {
+	if text, err := os.ReadFile("/proc/sys/kernel/sched_autogroup_enabled"); err != nil || string(text) != "1\n" {
+		t.Skipf("unsupported here: no autogroups (%q, %v)", text, err)
+	}
+	m := Mode{Nice: ptr(-7)}
+	needs(t, m)
+	h, err := Apply(m, cpulist.Set{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd, in := startHeld(t, h, "setsid", "cat")
+	// setsid makes the session in its own process: it leads no group.
+	group := func() (string, error) {
+		text, err := os.ReadFile("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/autogroup")
+		return strings.TrimSpace(string(text)), err
+	}
+	own, err := os.ReadFile("/proc/self/autogroup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { text, err := group(); return err == nil && groupName(text) != groupName(string(own)) })
+	h.Check(cmd.Process.Pid)
+	text, err := group()
+	end(t, cmd, in)
+	if got, perr := parseAutogroup(text); err != nil || perr != nil || got != -7 {
+		t.Errorf("%q, %v, %v", text, err, perr)
+	}
+	if s := stateOf(t, h, "nice"); !s.Held || s.Note != "" {
+		t.Errorf("%+v", s)
+	}
+	if err := h.Release(); err != nil {
+		t.Error(err)
+	}
+	if after, err := os.ReadFile("/proc/self/autogroup"); err != nil || string(after) != string(own) {
+		t.Errorf("this process's autogroup was %q and is %q, %v", own, after, err)
+	}
+}
+
 // What a child does to itself is found.
 func TestLayersOfTheChildThatDoNotHold(t *testing.T) {
 	for _, test := range []struct {

@@ -15,9 +15,10 @@ import (
 // administrator. A CPU that goes offline takes with it what named it alone.
 func smtMachine() *fakeKernel {
 	k := newFakeKernel(map[string]string{
-		cpuFolder + "/smt/control": "on",
-		"/proc/self/mountinfo":     "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n31 23 0:27 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset",
-		"/proc/interrupts":         "           CPU0       CPU1\n",
+		cpuFolder + "/smt/control":   "on",
+		"/proc/self/mountinfo":       "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n31 23 0:27 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset",
+		"/proc/interrupts":           "           CPU0       CPU1\n",
+		"/proc/sys/kernel/osrelease": "6.1.0",
 	})
 	online := cpulist.Of(0, 1, 2, 3, 4, 6, 7)
 	k.files[cpuFolder+"/online"] = online.String()
@@ -97,6 +98,19 @@ func TestSMTOff(t *testing.T) {
 			t.Error("CPU 5 was brought online")
 		}
 	}
+}
+
+// Before 6.2, a cpuset that is made while the CPUs are away gives everybody
+// those that are there.
+func TestSMTOffWithACpuset(t *testing.T) {
+	k := smtMachine()
+	before := k.state()
+	r := k.run(t, Mode{SMT: ptr(false), Cgroup: "true"}, "2")
+	if err := newSMTLayer(r).enforce(r); err != nil {
+		t.Fatal(err)
+	}
+	k.masks[50], k.masks[51], k.masks[52] = "0,2,4,6", "0,2,4,6", "2"
+	k.undo(t, r, before)
 }
 
 // What somebody else gave a bystander in the meantime is not ours to undo.
