@@ -54,8 +54,8 @@ func startHeld(t *testing.T, h *Held, words ...string) (cmd *exec.Cmd, in io.Wri
 	return cmd, in
 }
 
-// stateOf finds the state of a layer.
-func stateOf(t *testing.T, h *Held, layer string) LayerState {
+// layerState finds the state of a layer.
+func layerState(t *testing.T, h *Held, layer string) LayerState {
 	t.Helper()
 	states := h.States()
 	i := slices.IndexFunc(states, func(s LayerState) bool { return s.Layer == layer })
@@ -107,7 +107,7 @@ func TestLayersOfTheChild(t *testing.T) {
 			if err := h.Release(); err != nil {
 				t.Error(err)
 			}
-			s := stateOf(t, h, test.layer)
+			s := layerState(t, h, test.layer)
 			if !s.Held || test.achieved != "" && s.Achieved != test.achieved {
 				t.Errorf("%+v", s)
 			}
@@ -144,7 +144,7 @@ func TestNiceReachesTheAutogroup(t *testing.T) {
 	if got, perr := parseAutogroup(text); err != nil || perr != nil || got != -7 {
 		t.Errorf("%q, %v, %v", text, err, perr)
 	}
-	if s := stateOf(t, h, "nice"); !s.Held || s.Note != "" {
+	if s := layerState(t, h, "nice"); !s.Held || s.Note != "" {
 		t.Errorf("%+v", s)
 	}
 	if err := h.Release(); err != nil {
@@ -192,7 +192,7 @@ func TestLayersOfTheChildThatDoNotHold(t *testing.T) {
 		if err := h.Release(); err != nil {
 			t.Error(err)
 		}
-		if s := stateOf(t, h, test.layer); s.Held || s.Note == "" {
+		if s := layerState(t, h, test.layer); s.Held || s.Note == "" {
 			t.Errorf("%+v", s)
 		}
 	}
@@ -289,7 +289,7 @@ func TestCommandRefuses(t *testing.T) {
 		}
 		c, err := h.Command(Command{Argv: []string{"true"}, Env: []string{"A=1"}})
 		var u *Unsupported
-		if optional && (err != nil || !slices.Equal(c.Env, []string{"A=1"}) || !stateOf(t, h, "env_size").Optional) {
+		if optional && (err != nil || !slices.Equal(c.Env, []string{"A=1"}) || !layerState(t, h, "env_size").Optional) {
 			t.Errorf("optional: %q, %v, %+v", c.Env, err, h.States())
 		}
 		if !optional && (!errors.As(err, &u) || u.Layer != "env_size" || u.Mode != "m") {
