@@ -144,6 +144,11 @@ func (h *Held) Start(start func(b Birth) (pid int, err error)) (pid int, err err
 	if err != nil {
 		return 0, err
 	}
+	return h.entered(func() (int, error) { return h.pinned(b, start) })
+}
+
+// pinned runs start under the mask of the run.
+func (h *Held) pinned(b Birth, start func(b Birth) (pid int, err error)) (pid int, err error) {
 	if !h.Pinned() || h.placed {
 		pid, err = start(b)
 		return pid, h.named(err)
@@ -215,7 +220,7 @@ func (h *Held) States() []LayerState {
 	}
 	for _, l := range h.layers {
 		state := l.state()
-		state.Optional = slices.Contains(h.run.mode.Optional, state.Layer)
+		state.Optional = slices.Contains(h.run.mode.Optional, l.key())
 		states = append(states, state)
 	}
 	return append(states, h.waived...)

@@ -110,7 +110,7 @@ func kindOf(name Kind) (kind, bool) {
 	case KindUnit, KindProcess, KindAffinity, KindBystander:
 		return taskKind(name), true
 	}
-	return kind{}, false
+	return knobKind(name)
 }
 
 // The folders that hold everything that a journal may name.

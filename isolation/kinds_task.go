@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"goset/cpulist"
 )
@@ -29,7 +30,7 @@ func isGone(err error) bool {
 func taskKind(name Kind) kind {
 	switch name {
 	case KindUnit:
-		return kind{valid: validUnit, read: readUnit, write: writeUnit}
+		return kind{valid: validUnit, read: readUnit, write: writeUnit, same: sameUnit}
 	case KindProcess:
 		return kind{valid: validTask, read: readStopped, write: writeStopped}
 	case KindBystander:
@@ -140,7 +141,18 @@ func writeStopped(k kernel, object, value string) error {
 	if value == valueStopped {
 		sig = syscall.SIGSTOP
 	}
-	return k.signal(pid, start, sig)
+	if err := k.signal(pid, start, sig); err != nil {
+		return err
+	}
+	// The signal is sent; the process stops when it next runs.
+	deadline := time.Now().Add(patience)
+	for pause := time.Millisecond; ; pause *= 2 {
+		now, err := readStopped(k, object)
+		if err != nil || now == value || time.Now().After(deadline) {
+			return err
+		}
+		time.Sleep(pause)
+	}
 }
 
 // The values of KindUnit: states of systemd that last.
@@ -163,6 +175,12 @@ func validUnit(object string) error {
 // not there.
 func readUnit(k kernel, object string) (string, error) {
 	return k.systemctl("show", "--property=ActiveState", "--value", object)
+}
+
+// sameUnit takes a unit that failed for one that does not run: a service that
+// exits with a status on SIGTERM has failed.
+func sameUnit(a, b string) bool {
+	return a == b || a == valueInactive && b == "failed" || a == "failed" && b == valueInactive
 }
 
 // writeUnit starts or stops. A unit that was started six times in ten seconds

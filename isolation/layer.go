@@ -3,6 +3,7 @@ package isolation
 import (
 	"errors"
 	"os"
+	"slices"
 	"time"
 
 	"goset/cpulist"
@@ -151,8 +152,9 @@ func (r *applied) admit() ([]layer, Findings) {
 			layers = append(layers, l)
 			continue
 		}
+		// A key with several stages is refused once.
 		var f *Unsupported
-		if errors.As(r.mode.asError(l.key(), u), &f) {
+		if errors.As(r.mode.asError(l.key(), u), &f) && !slices.ContainsFunc(findings, func(o *Unsupported) bool { return o.Layer == f.Layer }) {
 			findings = append(findings, f)
 		}
 	}

@@ -16,16 +16,27 @@ type stage struct {
 // version has no stage is refused.
 func stages() []stage {
 	return []stage{
-		// irqbalance and others that undo steering: key "steer"
-		// "smt"
-		// "governor", "frequency", "turbo"
+		{"steer", newMoversLayer},
+		{"smt", newSMTLayer},
+		// Turbo first: without it, the hardware's highest is another.
+		{"turbo", newTurboLayer},
+		{"governor", newGovernorLayer},
+		{"frequency", newFrequencyLayer},
 		{"cgroup", newCgroupLayer},
 		{"shield", newShieldLayer},
 		{"fence", newFenceLayer},
-		// "steer"
-		// kernel threads and workqueues: key "cgroup"
-		// "memory", "cpu_quota"
-		// What acts on the child alone: "nice", "fifo", "aslr", "thp",
-		// "stable_env", "env_size", "user", "wrap"
+		{"steer", newSteerLayer},
+		{"memory", newMemoryLayer},
+		{"cpu_quota", newCPUQuotaLayer},
+		// What acts on the child alone. The user comes after what needs root,
+		// and before the environment, which takes the home from it.
+		{"nice", newNiceLayer},
+		{"fifo", newFIFOLayer},
+		{"aslr", newASLRLayer},
+		{"thp", newTHPLayer},
+		{"user", newUserLayer},
+		{"stable_env", newStableEnvLayer},
+		{"env_size", newEnvSizeLayer},
+		{"wrap", newWrapLayer},
 	}
 }

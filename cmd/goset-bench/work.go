@@ -144,6 +144,7 @@ func (w *work) session(e *harness.Experiment, dir string) harness.Session {
 		Experiment: e, Dir: dir,
 		Executor: w.runner, Chooser: harness.NewChooser(host.Local), Extractor: harness.NewExtractor,
 		Self: []string{self, "workload"}, Env: os.Environ(), Allowed: w.allowed,
+		User:       isolation.SudoCaller(os.Getenv, os.Geteuid()),
 		BestEffort: w.bestEffort, Events: w.progress.event, Quiet: w.runner.Quiet,
 	}
 }
