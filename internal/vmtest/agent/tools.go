@@ -176,7 +176,7 @@ func hold(args []string) error {
 	if err := os.Rename(name+".new", name); err != nil {
 		return err
 	}
-	for start := time.Now(); time.Since(start) < 2*time.Minute; {
+	for start := time.Now(); time.Since(start) < 5*time.Minute; {
 		if _, err := os.Stat(filepath.Join(dir, "go")); err == nil {
 			fmt.Println("held: 1 s")
 			return nil
@@ -185,7 +185,7 @@ func hold(args []string) error {
 			pause()
 		}
 	}
-	return errors.New("nobody said go within two minutes")
+	return errors.New("nobody said go within five minutes")
 }
 
 // where prints the CPUs that the threads of a process last ran on: field 39 of

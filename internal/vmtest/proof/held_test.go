@@ -52,7 +52,7 @@ func experiment(hold, mode string) string {
 runs = 1
 warmup = 0
 idle = "0s"
-timeout = "3m"
+timeout = "10m"
 [workload.w]
 command = ["/vm/bin/agent", "hold", %q]
 [mode.m]
