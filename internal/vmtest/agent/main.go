@@ -30,6 +30,7 @@ var tools = map[string]func(args []string) error{
 	"without":  without,
 	"gap":      gap,
 	"mask":     mask,
+	"guards":   printGuards,
 	"sweep":    sweep,
 	"killat":   killat,
 }

@@ -13,7 +13,7 @@ import (
 // gone waits until no guard is left: it never outlives its work.
 func gone(g *vmtest.Guest) {
 	g.T().Helper()
-	g.Until("! grep -lz '^__guard$' /proc/[0-9]*/cmdline")
+	g.Until(`[ -z "$(agent guards)" ]`)
 }
 
 // TestSignals is scenario 16: whatever ends goset-bench or its task, the
@@ -86,7 +86,7 @@ func TestGuardGone(t *testing.T) {
 	onKernels(t, smt, func(t *testing.T, g *vmtest.Guest) {
 		before := g.Snapshot()
 		b := start(g, goset)
-		g.Sh(fmt.Sprintf("kill -9 $(grep -lz '^__guard$' /proc/[0-9]*/cmdline | cut -d/ -f3); kill -9 %d", b.proc.PID))
+		g.Sh(fmt.Sprintf("kill -9 $(agent guards); kill -9 %d", b.proc.PID))
 		b.proc.Wait()
 		if g.Differs(before) == "" {
 			t.Error("nothing was left behind: the scenario shows nothing")
@@ -138,7 +138,7 @@ func TestJournalTrouble(t *testing.T) {
 func TestAnotherBoot(t *testing.T) {
 	g := vmtest.Boot(t, smt("6.1"))
 	b := start(g, goset)
-	g.Sh(fmt.Sprintf("kill -9 $(grep -lz '^__guard$' /proc/[0-9]*/cmdline | cut -d/ -f3); kill -9 %d", b.proc.PID))
+	g.Sh(fmt.Sprintf("kill -9 $(agent guards); kill -9 %d", b.proc.PID))
 	b.proc.Wait()
 	journal := g.Sh("cat /run/goset/journal-*")
 
