@@ -180,9 +180,23 @@ func (f *forker) failure() error {
 }
 
 // sinceMonotonic turns a reading of CLOCK_MONOTONIC into a time of this
-// process, whose own monotonic clock is the same but for its zero.
+// process, whose own monotonic clock is the same but for its zero. The thread
+// can lose its CPU between the readings that find the zero, so it tries again
+// until they lie close together.
 func sinceMonotonic(then syscall.Timespec) time.Time {
-	var now syscall.Timespec
-	_, _, _ = syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clockMonotonic, uintptr(unsafe.Pointer(&now)), 0)
-	return time.Now().Add(time.Duration(then.Nano() - now.Nano()))
+	const close, tries = 5 * time.Microsecond, 100
+	var zero time.Time
+	best := time.Duration(1<<63 - 1)
+	for range tries {
+		var now syscall.Timespec
+		before := time.Now()
+		_, _, _ = syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clockMonotonic, uintptr(unsafe.Pointer(&now)), 0)
+		if gap := time.Since(before); gap < best {
+			best, zero = gap, before.Add(-time.Duration(now.Nano()))
+		}
+		if best < close {
+			break
+		}
+	}
+	return zero.Add(time.Duration(then.Nano()))
 }

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -31,6 +32,19 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "threads":
 		printMasks()
+	case "clock": // CLOCK_MONOTONIC
+		var now syscall.Timespec
+		_, _, _ = syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, 1, uintptr(unsafe.Pointer(&now)), 0)
+		fmt.Println(now.Nano())
+	case "spin":
+		var ended atomic.Bool
+		go func() {
+			_, _ = os.Stdin.Read(make([]byte, 1))
+			ended.Store(true)
+		}()
+		for !ended.Load() {
+			continue
+		}
 	case "repin":
 		// The main thread, whichever thread this goroutine runs on: the last
 		// read-back asks for the mask of the process that has ended.
@@ -474,6 +488,10 @@ func TestAffinityHoldsForEveryThread(t *testing.T) {
 		s := res.Layers[0]
 		if s.Layer != "cpus" || s.Asked != strconv.Itoa(cpu) || s.Achieved != s.Asked || !s.Held {
 			t.Errorf("state %+v", s)
+		}
+		all, ok := res.Counters[CounterInterrupts]
+		if device := res.Counters[CounterDevice]; !ok && r.irqs.file != nil || all < device {
+			t.Errorf("counters %v", res.Counters)
 		}
 	}
 	if now, err := isolation.Allowed(); err != nil || !now.Equal(allowed) {
