@@ -64,6 +64,15 @@ func TestStartIsNotLate(t *testing.T) {
 // must.
 func TestChildInherits(t *testing.T) {
 	r := newRunner(t)
+	checkInherits(t, r)
+	// As on kernels before 5.5.
+	r.forker.clone3 = false
+	r.forker.common()
+	checkInherits(t, r)
+}
+
+func checkInherits(t *testing.T, r *Runner) {
+	t.Helper()
 	// Programs rather than a shell, which catches signals and opens files of
 	// its own.
 	says := func(argv ...string) string {
@@ -83,7 +92,7 @@ func TestChildInherits(t *testing.T) {
 			t.Errorf("it starts with signals: %s", line)
 		}
 	}
-	got := strings.Fields(says("sh", "-c", "ulimit -n; cut -d' ' -f6 /proc/$$/stat; echo $$"))
+	got := strings.Fields(says("sh", "-c", "ulimit -n; cut -d' ' -f5 /proc/$$/stat; echo $$"))
 	if len(got) != 3 {
 		t.Fatalf("the child says %q", got)
 	}
@@ -95,6 +104,6 @@ func TestChildInherits(t *testing.T) {
 		t.Errorf("its limit of files is %s, want %d (this process has raised its own to %d)", got[0], want.Cur, own.Cur)
 	}
 	if got[1] != got[2] {
-		t.Errorf("its session is %s, want its own, %s", got[1], got[2])
+		t.Errorf("its process group is %s, want its own, %s", got[1], got[2])
 	}
 }

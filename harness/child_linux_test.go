@@ -26,6 +26,9 @@ import (
 // roleVar makes the test binary a child with a role of its own.
 const roleVar = "GOSET_TEST_ROLE"
 
+// fifoVar names the file that the child of role "harness" holds open.
+const fifoVar = "GOSET_TEST_FIFO"
+
 func TestMain(m *testing.M) {
 	switch os.Getenv(roleVar) {
 	case "":
@@ -45,6 +48,13 @@ func TestMain(m *testing.M) {
 		for !ended.Load() {
 			continue
 		}
+	case "harness":
+		r, err := NewRunner()
+		if err != nil {
+			panic(err)
+		}
+		_, err = r.Execute(context.Background(), Job{Argv: []string{"sh", "-c", `exec sleep 1000 > "$0"`, os.Getenv(fifoVar)}, Env: os.Environ()})
+		panic(err)
 	case "repin":
 		// The main thread, whichever thread this goroutine runs on: the last
 		// read-back asks for the mask of the process that has ended.
@@ -319,6 +329,38 @@ func TestExecuteEndsWhatHoldsThePipe(t *testing.T) {
 	res := execute(t, r, shell("yes & echo hi"))
 	if res.Leftover != 1 || res.Stdout.Total < 3 {
 		t.Errorf("yes: leftover %d, %d bytes", res.Leftover, res.Stdout.Total)
+	}
+}
+
+func TestChildDiesWithTheHarness(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "held")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVar+"=harness", fifoVar+"="+fifo)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// Opens when the child opens it, and ends with the child.
+	held, err := os.Open(fifo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = held.Read(make([]byte, 1))
+	}()
+	select {
+	case <-ended:
+	case <-time.After(30 * time.Second):
+		t.Error("the child is alive 30 s after the harness was killed")
 	}
 }
 
