@@ -46,9 +46,9 @@ const heapGrowth = 32 << 20
 //   - The garbage collector of this process is off from NewRunner to Close; the
 //     caller calls Quiet between runs.
 //
-// The child leads a session of its own: it has no terminal, and what the
-// terminal sends to the harness does not reach it. Its stdin is /dev/null. The
-// kernel kills it when the harness dies.
+// The child leads a process group of its own, so what the terminal sends to the
+// harness does not reach it. Its stdin is /dev/null. The kernel kills it when
+// the harness dies.
 //
 // The whole tree of a child ends with it. Orphans of the tree are handed to
 // this process by the kernel, so while Execute runs, nothing else in this
