@@ -37,15 +37,15 @@ func tests() []check {
 			b, err := stats.BlockBrownForsythe(t.x, t.y, t.draws)
 			return rejects(b.P, err)
 		}},
-		{"spread: permutation Brown–Forsythe (no rounds)", false, "ignores rounds: conservative where they have something in common", func(t *trial) (bool, bool, error) {
+		{"spread: permutation Brown–Forsythe (no rounds)", false, "ignores rounds: conservative where they have something in common; at n = 6 with spikes it is liberal, and 10 runs are advised", func(t *trial) (bool, bool, error) {
 			b, err := stats.PermutationBrownForsythe(t.x, t.y, t.draws)
 			return rejects(b.P, err)
 		}},
-		{"spread: Fligner–Killeen (data file)", false, "asymptotic law, ignores rounds; a second opinion only", func(t *trial) (bool, bool, error) {
+		{"spread: Fligner–Killeen (data file)", false, "asymptotic law, ignores rounds; in the data file as a second opinion only", func(t *trial) (bool, bool, error) {
 			f, err := stats.FlignerKilleen(t.x, t.y)
 			return rejects(f.P, err)
 		}},
-		{"suite spread on average, 4 workloads", false, "as block Brown–Forsythe", func(t *trial) (bool, bool, error) {
+		{"suite spread on average, 4 workloads", false, "exact and discrete, conservative at n = 6", func(t *trial) (bool, bool, error) {
 			s, err := t.suiteClaim()
 			return rejects(s.Average.P, err)
 		}},
@@ -53,7 +53,7 @@ func tests() []check {
 			s, err := stats.CompareSuite(t.oneNull, stats.Level, t.draws)
 			return rejects(s.EveryLower, err)
 		}},
-		{"drift: Mann–Kendall", false, "exact and discrete; tables flag at 0.01", func(t *trial) (bool, bool, error) {
+		{"drift: Mann–Kendall", false, "exact and discrete at n = 6; the rest is within the simulation's error; tables flag at 0.01", func(t *trial) (bool, bool, error) {
 			d, err := stats.Drift(t.x)
 			return rejects(d.P, err)
 		}},
@@ -65,7 +65,7 @@ func tests() []check {
 			o, err := t.order()
 			return rejects(o.Position.P, err)
 		}},
-		{"order: sign test after one predecessor", false, "exact and discrete, and residuals share their median: conservative", func(t *trial) (bool, bool, error) {
+		{"order: sign test after one predecessor", false, "the residuals of a mode have its median taken out, so their signs balance by themselves: a carry-over must be strong to be seen", func(t *trial) (bool, bool, error) {
 			o, err := t.order()
 			if err != nil {
 				return false, false, err
@@ -122,11 +122,11 @@ func intervals() []check {
 			c, err := stats.HodgesLehmannTwoSample(t.x, t.y, stats.Level)
 			return covers(c.CI, 0, err)
 		}},
-		{"sd ratio, truly 1 (Bonett, inverted)", true, "", func(t *trial) (bool, bool, error) {
+		{"sd ratio, truly 1 (Bonett, inverted)", true, "spikes: a run in ten that makes the sd is seen too rarely", func(t *trial) (bool, bool, error) {
 			s, err := stats.SDRatio(t.x, t.y, stats.Level)
 			return covers(s.CI, 1, err)
 		}},
-		{"sd ratio, truly 0.5 before the round effect", true, "", func(t *trial) (bool, bool, error) {
+		{"sd ratio, truly 0.5 before the round effect", true, "spikes: a run in ten that makes the sd is seen too rarely", func(t *trial) (bool, bool, error) {
 			s, err := stats.SDRatio(t.half, t.y, stats.Level)
 			return covers(s.CI, t.truth.halfRatio, err)
 		}},
@@ -134,7 +134,7 @@ func intervals() []check {
 			s, err := t.suiteClaim()
 			return covers(s.CI, 1, err)
 		}},
-		{"mean over runs and iterations (Kalibera–Jones)", true, "Student's interval of a skewed mean", func(t *trial) (bool, bool, error) {
+		{"mean over runs and iterations (Kalibera–Jones)", true, "Student's interval of a mean that few spikes make", func(t *trial) (bool, bool, error) {
 			l, err := stats.KaliberaJones(t.nested, []int{iterationsPerRun, len(t.x)}, nil, stats.Level)
 			return covers(l.CI, t.truth.mean, err)
 		}},
