@@ -114,6 +114,8 @@ func everything(x, y []float64) map[string]func() (any, error) {
 			return KaliberaJonesRatio(x, []int{len(x)}, y, []int{len(y)}, Level)
 		},
 		"BCa":                   func() (any, error) { return BCa([][]float64{x, y}, LogSDRatio, false, Level, r) },
+		"BCa of one sample":     func() (any, error) { return BCa([][]float64{x}, LogMedianRatio, false, Level, r) },
+		"SignTest":              func() (any, error) { return SignTest(x) },
 		"AcrossSessions":        func() (any, error) { v, i, err := AcrossSessions(x, Level); return []any{v, i}, err },
 		"RankCorrelate":         func() (any, error) { return RankCorrelate(x, y) },
 		"Compare":               func() (any, error) { return Compare(x, y, Options{Resampling: r}) },
