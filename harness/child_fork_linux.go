@@ -151,7 +151,11 @@ func (f *forker) fork(c *child, job Job, path string, null int, wantPidfd bool) 
 		_, werr := wait4(pid, nil, 0, nil)
 		return errors.Join(err, werr)
 	}
-	c.pid, c.exit, c.start = pid, int(f.pidfd), sinceMonotonic(f.stamp)
+	c.pid, c.exit, c.start = pid, int(f.pidfd), time.Now()
+	if f.stamp != (syscall.Timespec{}) {
+		// Emulators that make a plain fork of a vfork leave it empty.
+		c.start = sinceMonotonic(f.stamp)
+	}
 	return nil
 }
 
@@ -159,7 +163,7 @@ func (f *forker) fork(c *child, job Job, path string, null int, wantPidfd bool) 
 func (f *forker) run(wantPidfd bool) (pid int) {
 	flags := uint64(syscall.CLONE_VM | syscall.CLONE_VFORK)
 	var pidfd uintptr
-	f.pidfd = -1
+	f.pidfd, f.stamp = -1, syscall.Timespec{}
 	if wantPidfd {
 		// Kernels before 5.2 pass the flag over.
 		flags, pidfd = flags|clonePidfd, uintptr(unsafe.Pointer(&f.pidfd))

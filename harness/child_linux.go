@@ -174,6 +174,7 @@ func (r *Runner) wakeOn(ctx context.Context) (stop func()) {
 	return func() {
 		if !cancel() {
 			<-done
+			_, _ = syscall.Read(r.wake[0], r.buf)
 		}
 	}
 }
