@@ -97,6 +97,9 @@ func (n *notes) gaps(i int, tr *treatment, m int, r *Row) {
 		return
 	}
 	c := tr.lookup(m)
+	if text := c.warmup.text(); text != "" {
+		n.add(text, i)
+	}
 	if c.bad > 0 {
 		n.add(fmt.Sprintf("%d values are not finite and left out", c.bad), i)
 	}
