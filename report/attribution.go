@@ -34,6 +34,7 @@ func (b *maker) attribute(t *built) error {
 		if examined == 0 {
 			continue // nothing was counted
 		}
+		a.Notable = len(a.Causes) > 0 || a.sticksOut(t)
 		a.Text = a.line(t, examined)
 		t.Attributions = append(t.Attributions, a)
 	}
@@ -198,15 +199,12 @@ func (a *Attribution) line(t *built, examined int) string {
 	case metric.Unknown:
 		bad = "high"
 	}
-	flagged := t.Rows[a.Row].Summary.Outliers.Flagged
 	numbers := make([]string, len(a.Slow))
-	stick := true
 	for i, s := range a.Slow {
 		numbers[i] = strconv.Itoa(s.Number)
-		stick = stick && slices.Contains(flagged, s.Number-1)
 	}
 	head := fmt.Sprintf("%s: %s %s %s %s", a.Label, plural(len(a.Slow), "run"), enumerate(numbers), map[bool]string{true: "is", false: "are"}[len(a.Slow) == 1], bad)
-	if !stick {
+	if !a.sticksOut(t) {
 		head = fmt.Sprintf("%s: no run sticks out on the %s side; the worst: %s", a.Label, bad, enumerate(numbers))
 	}
 	if len(a.Causes) == 0 {
@@ -217,6 +215,12 @@ func (a *Attribution) line(t *built, examined int) string {
 		parts = append(parts, a.Causes[i].words(len(a.Slow), examined))
 	}
 	return head + "; " + strings.Join(parts, "; ")
+}
+
+// sticksOut says that the slow runs are flagged ones.
+func (a *Attribution) sticksOut(t *built) bool {
+	flagged := t.Rows[a.Row].Summary.Outliers.Flagged
+	return !slices.ContainsFunc(a.Slow, func(s SlowRun) bool { return !slices.Contains(flagged, s.Number-1) })
 }
 
 func enumerate(words []string) string {
@@ -240,7 +244,10 @@ func (c *Cause) words(slow, examined int) string {
 	}
 	bound := "+"
 	less := c.R.V < 0
-	if less {
+	switch {
+	case slow == 1:
+		bound = ""
+	case less:
 		bound = " or fewer"
 	}
 	what := fmt.Sprintf("%s had %s%s %s (median of the others %s", who, shortNumber(c.InSlow), bound, c.Words, shortNumber(c.Median))

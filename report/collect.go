@@ -77,10 +77,10 @@ type treatment struct {
 	levels          []harness.Level
 	counts          Counts
 	warmupBad       int     // warm-up runs that were void or failed
-	blocks          []int32 // of the kept runs, in time order, as are the next three
+	blocks          []int32 // of the kept runs, in time order, as are the next four
 	runs            []int32
 	positions       []int32
-	previous        []int32 // treatment that ran before; -1: none
+	starts          []int64 // ns since 1970; 0: unknown
 	counters        counterTable
 	cells           []*cell // by metric index of the workload; nil: no value yet
 	excluded        []Excluded
@@ -258,7 +258,11 @@ func (t *treatment) keep(w *workload, r *harness.Record) {
 	t.blocks = append(t.blocks, int32(r.Block))
 	t.runs = append(t.runs, int32(r.Run))
 	t.positions = append(t.positions, int32(r.Position))
-	t.previous = append(t.previous, int32(r.Previous))
+	start := int64(0)
+	if !r.Start.IsZero() {
+		start = r.Start.UnixNano()
+	}
+	t.starts = append(t.starts, start)
 	t.counters.add(int(at), r.Counters)
 	t.cpus.add(r.CPUs)
 	for name, v := range r.Values {

@@ -166,6 +166,9 @@ func contrastNotes(t *Table) []Note {
 	for i := range t.Contrasts {
 		c := &t.Contrasts[i]
 		for _, text := range c.Notes {
+			if strings.HasPrefix(text, "sd driven by") {
+				continue // the rows' own notes say which runs
+			}
 			n.add(text, c.Row)
 		}
 		var changed []string

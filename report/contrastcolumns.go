@@ -33,13 +33,19 @@ func contrastColumns() []shownContrast {
 }
 
 func contrastLegend(t *Table) string {
-	const what = "Δmedian: Hodges–Lehmann %s with its interval; sd ratio with Bonett's interval by test inversion; p_adj after Holm over the comparisons of one metric in one table (a repetition \"…#2\" of the baseline is of another family)."
+	const what = "Δmedian: Hodges–Lehmann %s with its interval; sd ratio with Bonett's interval by test inversion; p_adj after Holm over the comparisons of one metric in one table%s."
+	control := ""
 	for i := range t.Contrasts {
-		if t.Contrasts[i].Blocked {
-			return fmt.Sprintf(what, "ratio within rounds")
+		if t.Contrasts[i].Control {
+			control = "; for the repetition of the baseline, over those of all tables"
 		}
 	}
-	return fmt.Sprintf(what, "ratio without rounds")
+	for i := range t.Contrasts {
+		if t.Contrasts[i].Blocked {
+			return fmt.Sprintf(what, "ratio within rounds", control)
+		}
+	}
+	return fmt.Sprintf(what, "ratio without rounds", control)
 }
 
 // label names a contrast in a table whose heading says what it is against.

@@ -251,7 +251,9 @@ func (p *textInk) table(t *Table, withExcluded bool) {
 		p.wrapped("", "  ", v.Line(), claimStyle(v.Claim))
 	}
 	for i := range t.Attributions {
-		p.wrapped("", "  ", t.Attributions[i].Text, dim)
+		if a := &t.Attributions[i]; a.Notable {
+			p.wrapped("", "  ", a.Text, dim)
+		}
 	}
 	if withExcluded {
 		for _, s := range excludedLines(t) {
