@@ -62,7 +62,7 @@ func (b *maker) pairs(t *Table) []rowPair {
 	}
 	if len(b.opts.Compare) > 0 {
 		for _, p := range b.opts.Compare {
-			add(p[0], p[1])
+			add(p.X, p.Y)
 		}
 		add(b.baseline+harness.ControlSuffix, b.baseline)
 		return append(out, controls...)
