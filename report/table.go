@@ -51,6 +51,9 @@ type Table struct {
 	Counts    Counts
 	Rows      []Row
 	Notes     []Note
+	// Contrasts and Attributions are filled in by Data.Document.
+	Contrasts    []Contrast
+	Attributions []Attribution
 }
 
 // Row is one mode at one combination of its levels.
