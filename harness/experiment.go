@@ -35,8 +35,28 @@ type PlanSpec struct {
 	Retries  int                 // further attempts at a failed or void run
 	Output   int64               // bytes of each stream of a run that are kept
 	Baseline string              // mode name
+	Control  *bool               // run the baseline twice per block; nil: see Controlled
+	Until    *Until              // stop early; nil: never
+	Compare  [][2]string         // pairs of modes; empty: every mode with the baseline
 	Skip     []map[string]string // each: factor (or "workload", "mode") -> level text
 }
+
+// Until says when a plan may end before its last block: when the intervals of
+// all cells are narrow enough. Never on a p-value, which would make one out of
+// chance.
+type Until struct {
+	// Median is how far the interval of each cell's median may reach to each
+	// side, as a share of the median (half its width): 0.01 is ±1%. 0: not asked.
+	Median float64
+	// SDRatio is the same for the interval of each sd ratio to the baseline.
+	SDRatio float64
+	// Max is the number of blocks that the plan has.
+	Max int
+}
+
+// ControlSuffix is what the second runs of the baseline add to its name: no
+// mode of a file can be called so.
+const ControlSuffix = "#2"
 
 // The orders of a plan.
 const (

@@ -114,6 +114,9 @@ type Attribution struct {
 	Slow   []SlowRun
 	Causes []Cause // the strongest first; none: nothing in the counters goes with it
 	Text   string  // in one line
+	// Notable is set where a run sticks out or a counter goes with the values;
+	// the inks for people leave the others out.
+	Notable bool
 }
 
 // SlowRun is a run on the bad side of its cell.
