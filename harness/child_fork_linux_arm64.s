@@ -1,20 +1,21 @@
 #include "textflag.h"
 
-// func forkCalls(calls *call, flags uintptr, pidfd *int32) (pid int)
+// func forkCalls(fork, calls *call) (pid int)
 //
 // The child shares the parent's stack, so it never touches it: the parent's
 // return address and frame are as they were when the parent goes on.
-TEXT ·forkCalls(SB), NOSPLIT, $0-32
-	MOVD calls+0(FP), R19
-	MOVD flags+8(FP), R0
-	MOVD $0, R1            // stack: the parent's
-	MOVD pidfd+16(FP), R2
-	MOVD $0, R3
-	MOVD $0, R4
-	MOVD $220, R8          // clone
+TEXT ·forkCalls(SB), NOSPLIT, $0-24
+	MOVD fork+0(FP), R20
+	MOVD calls+8(FP), R19
+	MOVD 0(R20), R8
+	MOVD 8(R20), R0
+	MOVD 16(R20), R1
+	MOVD 24(R20), R2
+	MOVD 32(R20), R3
+	MOVD 40(R20), R4
 	SVC
 	CBZ  R0, child
-	MOVD R0, pid+24(FP)
+	MOVD R0, pid+16(FP)
 	RET
 
 child:

@@ -17,7 +17,7 @@ func newForker() *forker { return &forker{} }
 // start.
 func (*forker) fork(c *child, job Job, path string, null int, wantPidfd bool) error {
 	pidfd := -1
-	sys := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	sys := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if wantPidfd {
 		sys.PidFD = &pidfd
 	}

@@ -39,6 +39,7 @@ type system struct {
 	subreaper int32  // as it was
 	noPidfd   bool   // for tests: do as on kernels before 5.2
 	forker    *forker
+	irqs      interrupts
 	buf       []byte
 	self      int
 	stuck     []int // children that SIGKILL did not end, not yet waited for
@@ -64,12 +65,14 @@ func (s *system) open() error {
 		return fmt.Errorf("cannot become the reaper of orphans: %w", max(e1, e2))
 	}
 	s.forker = newForker()
+	s.irqs.open()
 	return nil
 }
 
 // close undoes open.
 func (s *system) close() error {
 	s.closeFiles()
+	s.irqs.close()
 	_, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, uintptr(s.subreaper), 0)
 	if e != 0 {
 		return fmt.Errorf("cannot stop being the reaper of orphans: %w", e)
@@ -139,6 +142,7 @@ func (r *Runner) run(ctx context.Context, job Job, path string, held *isolation.
 		return res, err
 	}
 	defer c.close()
+	r.irqs.begin(held)
 	if err := r.start(c, job, path, held); err != nil {
 		if c.pid > 0 {
 			_, res.Unkilled = r.endLeft(others, 0)
@@ -148,6 +152,7 @@ func (r *Runner) run(ctx context.Context, job Job, path string, held *isolation.
 	res.Start = c.start
 	end, werr := r.wait(ctx, c, job, held, &res, others)
 	res.Wall = end.Sub(c.start)
+	res.Counters = r.irqs.end(job.CPUs)
 	rerr := r.reap(c, &res, others)
 	res.Stdout, res.Stderr = c.out.stream(), c.err.stream()
 	res.RSSFloor = ownPeak()
@@ -169,6 +174,7 @@ func (r *Runner) wakeOn(ctx context.Context) (stop func()) {
 	return func() {
 		if !cancel() {
 			<-done
+			_, _ = syscall.Read(r.wake[0], r.buf)
 		}
 	}
 }

@@ -93,17 +93,23 @@ func nextBelow(x float64) float64 { return math.Nextafter(x, math.Inf(-1)) }
 // minFlipP is 2/2ⁿ, and 1 for fewer than two blocks.
 func minFlipP(n int) float64 { return math.Min(1, math.Ldexp(2, -n)) }
 
-// signSums returns the sums of ±d over all signs, in ascending order.
+// signSums returns the sums of ±d over all signs, in ascending order, by
+// merging the shifted copies instead of sorting.
 func signSums(d []float64) []float64 {
 	sums := []float64{0}
 	for _, v := range d {
+		v = math.Abs(v)
 		next := make([]float64, 0, 2*len(sums))
+		i := 0
 		for _, s := range sums {
-			next = append(next, s+v, s-v)
+			for i < len(sums) && sums[i]-v <= s+v {
+				next = append(next, sums[i]-v)
+				i++
+			}
+			next = append(next, s+v)
 		}
-		sums = next
+		sums = next // every s − v is at most the last s + v
 	}
-	slices.Sort(sums)
 	return sums
 }
 

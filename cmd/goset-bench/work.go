@@ -132,7 +132,11 @@ func (w *work) execute(parent context.Context, flags *tableFlags, session func(c
 	sum, err := session(ctx)
 	w.progress.end()
 	interrupted := errors.Is(err, harness.ErrInterrupted)
-	if err != nil && !interrupted {
+	var changed *harness.ChangedError
+	switch {
+	case errors.As(err, &changed):
+		return &exitError{exitUsage, err}
+	case err != nil && !interrupted:
 		return failed(err)
 	}
 	// A second Ctrl-C ends the writing of tables as it would end any program.
