@@ -162,7 +162,7 @@ func (p *Page) firstStart() int64 {
 }
 
 func (s *RunSet) data(colours map[string]int, first int64) pageSet {
-	d := pageSet{Name: s.Name, Rows: s.Rows, Main: -1, Counters: emptyNotNil(s.Counters), Reasons: map[int]string{},
+	d := pageSet{Name: s.Name, Rows: s.Rows, Main: -1, Counters: nonNil(s.Counters), Reasons: map[int]string{},
 		Values: make([]column64, len(s.Metrics)), Counted: make([]column64, len(s.Counters))}
 	for _, r := range s.Rows {
 		d.Colours = append(d.Colours, colours[r])
@@ -193,17 +193,9 @@ func (s *RunSet) data(colours map[string]int, first int64) pageSet {
 		}
 	}
 	d.Outcome = string(outcome)
-	d.Run, d.Attempt, d.Block, d.Position, d.Row, d.CPUs = emptyNotNil(d.Run), emptyNotNil(d.Attempt), emptyNotNil(d.Block), emptyNotNil(d.Position), emptyNotNil(d.Row), emptyNotNil(d.CPUs)
-	d.Metrics = emptyNotNil(d.Metrics)
+	d.Run, d.Attempt, d.Block, d.Position, d.Row, d.CPUs = nonNil(d.Run), nonNil(d.Attempt), nonNil(d.Block), nonNil(d.Position), nonNil(d.Row), nonNil(d.CPUs)
+	d.Metrics = nonNil(d.Metrics)
 	return d
-}
-
-// emptyNotNil keeps an empty list from being null in JSON.
-func emptyNotNil[T any](s []T) []T {
-	if s == nil {
-		return []T{}
-	}
-	return s
 }
 
 func outcomeLetter(r *RunPoint) byte {

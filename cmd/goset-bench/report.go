@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"goset/harness"
-	"goset/report"
 )
 
 func (a *app) reportCommand() *cobra.Command {
@@ -40,24 +39,16 @@ iterations.csv.gz, summary.csv, summary.md, contrasts.csv and bench.txt.`,
 		},
 	}
 	f.add(cmd.Flags())
-	cmd.Flags().StringVar(&format, "format", "text", "text, markdown, csv, contrasts, json or bench")
+	cmd.Flags().StringVar(&format, "format", "text", formats)
 	cmd.Flags().BoolVar(&write, "write", false, "write the derived files of the folder anew")
 	cmd.Flags().String("color", "auto", "auto, always or never")
 	return cmd
 }
 
 func (a *app) reprint(ctx context.Context, results *harness.Results, f *tableFlags, format string, style tableStyle) error {
-	opt, err := f.options(results.Manifest)
+	r, err := f.read(ctx, results)
 	if err != nil {
 		return err
 	}
-	data, err := report.Collect(ctx, results, opt.Treatments, 0)
-	if err != nil {
-		return failed(err)
-	}
-	doc, err := data.Document(opt)
-	if err != nil {
-		return failed(err)
-	}
-	return a.print(data, doc, opt, format, style)
+	return a.print(ctx, r, format, style)
 }
