@@ -61,7 +61,7 @@ type Summary struct {
 	Tied          float64 // fraction of the values that equal another one
 	NonPositive   int     // values ≤ 0, which have no logarithm
 	Outliers      Outliers
-	Drift         Trend
+	Drift         Trend // over the run index, without its slope: see the function Drift
 	ACF           Autocorrelation
 
 	Warnings []string
@@ -229,6 +229,6 @@ func (sum *Summary) doubt(xs, s []float64) {
 		sum.Drift, sum.ACF = noTrend(why), noACF(why)
 		return
 	}
-	sum.Drift = trendOf(timeIndex(len(xs)), xs)
+	sum.Drift = trendTest(timeIndex(len(xs)), xs)
 	sum.ACF = acfOf(xs)
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"goset/harness"
-	"goset/report"
 )
 
 func (a *app) reportCommand() *cobra.Command {
@@ -18,7 +17,7 @@ func (a *app) reportCommand() *cobra.Command {
 		Short: "Print the tables of a result folder again",
 		Long: `report computes the tables of a result folder anew from its records, on any
 machine. With -write it also writes the folder's derived files anew: runs.csv,
-iterations.csv.gz, summary.csv, summary.md and bench.txt.`,
+iterations.csv.gz, summary.csv, summary.md, contrasts.csv and bench.txt.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prefs, err := readPreferences(cmd.Flags())
@@ -40,20 +39,16 @@ iterations.csv.gz, summary.csv, summary.md and bench.txt.`,
 		},
 	}
 	f.add(cmd.Flags())
-	cmd.Flags().StringVar(&format, "format", "text", "text, markdown, csv, json or bench")
+	cmd.Flags().StringVar(&format, "format", "text", formats)
 	cmd.Flags().BoolVar(&write, "write", false, "write the derived files of the folder anew")
 	cmd.Flags().String("color", "auto", "auto, always or never")
 	return cmd
 }
 
 func (a *app) reprint(ctx context.Context, results *harness.Results, f *tableFlags, format string, style tableStyle) error {
-	opt, err := f.options(results.Manifest)
+	r, err := f.read(ctx, results)
 	if err != nil {
 		return err
 	}
-	data, err := report.Collect(ctx, results, opt.Treatments, 0)
-	if err != nil {
-		return failed(err)
-	}
-	return a.print(data, opt, format, style)
+	return a.print(ctx, r, format, style)
 }

@@ -72,45 +72,78 @@ func (f *tableFlags) options(m *harness.Manifest) (report.Options, error) {
 	return opt, nil
 }
 
-// write puts the derived files into a result folder and the tables on stdout.
-// Both come from one reading of the records.
-func (a *app) write(ctx context.Context, results *harness.Results, dir string, flags *tableFlags, style tableStyle) error {
-	opt, err := flags.options(results.Manifest)
+// reading is a result folder read once: what all inks print.
+type reading struct {
+	results *harness.Results
+	opt     report.Options
+	data    *report.Data
+	doc     *report.Document
+}
+
+func (f *tableFlags) read(ctx context.Context, results *harness.Results) (*reading, error) {
+	opt, err := f.options(results.Manifest)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	data, err := report.Collect(ctx, results, opt.Treatments, 0)
 	if err != nil {
+		return nil, failed(err)
+	}
+	doc, err := data.Document(opt)
+	if err != nil {
+		return nil, failed(err)
+	}
+	return &reading{results, opt, data, doc}, nil
+}
+
+// page reads the records once more, for what stands in no table.
+func (r *reading) page(ctx context.Context) (*report.Page, error) {
+	return report.NewPage(ctx, r.data, r.doc, r.results, r.opt)
+}
+
+// write puts the derived files into a result folder and the tables on stdout.
+// Both come from one reading of the records.
+func (a *app) write(ctx context.Context, results *harness.Results, dir string, flags *tableFlags, style tableStyle) error {
+	r, err := flags.read(ctx, results)
+	if err != nil {
+		return err
+	}
+	if err := report.WriteDocument(ctx, dir, r.data, r.doc, results, r.opt); err != nil {
 		return failed(err)
 	}
-	if err := report.WriteData(ctx, dir, data, results, opt); err != nil {
-		return failed(err)
-	}
-	if err := a.print(data, opt, "text", style); err != nil {
+	if err := a.print(ctx, r, "text", style); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "results: %s\n", dir)
 	return nil
 }
 
-// print writes the tables in one ink.
-func (a *app) print(data *report.Data, opt report.Options, format string, style tableStyle) error {
-	tables, err := data.Tables(opt)
-	if err != nil {
-		return failed(err)
-	}
+// formats are the inks that print knows, for messages and help.
+const formats = "text, markdown, latex, csv, contrasts, json, bench or html"
+
+// print writes a report in one ink.
+func (a *app) print(ctx context.Context, r *reading, format string, style tableStyle) error {
 	inks := map[string]func(io.Writer) error{
 		"text": func(w io.Writer) error {
-			return report.Text(w, tables, report.TextOptions{Color: style.color, Width: style.width})
+			return report.TextDocument(w, r.doc, report.TextOptions{Color: style.color, Width: style.width})
 		},
-		"markdown": func(w io.Writer) error { return report.Markdown(w, tables, opt) },
-		"csv":      func(w io.Writer) error { return report.SummaryCSV(w, tables) },
-		"json":     func(w io.Writer) error { return report.JSON(w, tables) },
-		"bench":    func(w io.Writer) error { return report.Bench(w, data, opt) },
+		"markdown":  func(w io.Writer) error { return report.MarkdownDocument(w, r.doc) },
+		"latex":     func(w io.Writer) error { return report.LaTeX(w, r.doc) },
+		"csv":       func(w io.Writer) error { return report.SummaryCSV(w, r.doc.Tables) },
+		"contrasts": func(w io.Writer) error { return report.ContrastsCSV(w, r.doc.Tables) },
+		"json":      func(w io.Writer) error { return report.JSONDocument(w, r.doc) },
+		"bench":     func(w io.Writer) error { return report.Bench(w, r.data, r.opt) },
+		"html": func(w io.Writer) error {
+			page, err := r.page(ctx)
+			if err != nil {
+				return err
+			}
+			return report.HTML(w, page)
+		},
 	}
 	ink, ok := inks[format]
 	if !ok {
-		return usagef("cannot print as %q: want text, markdown, csv, json or bench", format)
+		return usagef("cannot print as %q: want %s", format, formats)
 	}
 	if err := ink(a.stdout); err != nil {
 		return failed(fmt.Errorf("cannot print tables: %v", err))
