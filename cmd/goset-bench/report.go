@@ -25,6 +25,9 @@ iterations.csv.gz, summary.csv, summary.md and bench.txt.`,
 			if err != nil {
 				return err
 			}
+			if err := f.prefer(prefs); err != nil {
+				return err
+			}
 			style, err := a.style(prefs)
 			if err != nil {
 				return err
