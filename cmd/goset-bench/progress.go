@@ -59,9 +59,9 @@ func (p *progress) event(e harness.Event) {
 		p.plan, p.last = e.Plan, p.now()
 		p.line("%s: %d runs into %s", e.Experiment.Name, len(e.Plan.Runs), e.Dir)
 	case harness.Gap:
-		p.bar(e.Progress, fmt.Sprintf("idle %s", round(e.Left)))
+		p.bar(e.Progress, func() string { return fmt.Sprintf("idle %s", round(e.Left)) })
 	case harness.RunStarted:
-		p.bar(e.Progress, where(e.Treatment, p.plan.Runs[e.Run].Block))
+		p.bar(e.Progress, func() string { return where(e.Treatment, p.plan.Runs[e.Run].Block) })
 	case harness.RunEnded:
 		p.ended(e)
 	case harness.Warning:
@@ -131,12 +131,12 @@ func status(g *harness.Progress, doing string) string {
 }
 
 // bar redraws the line of a terminal; elsewhere it does nothing.
-func (p *progress) bar(g *harness.Progress, doing string) {
+func (p *progress) bar(g *harness.Progress, doing func() string) {
 	if p.quiet || !p.tty {
 		return
 	}
 	// The last column stays free: some terminals go to the next line after it.
-	fmt.Fprintf(p.w, "\r\x1b[K%s", barText(g, doing, p.size()-1))
+	fmt.Fprintf(p.w, "\r\x1b[K%s", barText(g, doing(), p.size()-1))
 	p.drawn = true
 }
 
