@@ -166,8 +166,10 @@ func contrastNotes(t *Table) []Note {
 	for i := range t.Contrasts {
 		c := &t.Contrasts[i]
 		for _, text := range c.Notes {
-			if strings.HasPrefix(text, "sd driven by") {
-				continue // the rows' own notes say which runs
+			// The rows' own notes say which runs drive the sd; and where there are
+			// too few runs for any claim, nothing can be said against one.
+			if strings.HasPrefix(text, "sd driven by") || min(c.N, c.M) < 6 && c.Dropped == 0 {
+				continue
 			}
 			n.add(text, c.Row)
 		}

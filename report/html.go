@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
@@ -66,7 +67,7 @@ func HTML(w io.Writer, p *Page) error {
 type pageView struct {
 	Title, Subtitle, Scope, Legend, LeftText, Experiment string
 	SelfCheck                                            SelfCheck
-	Suite                                                []SuiteClaim
+	Suite                                                []sectionVerdict
 	Notes                                                []string
 	Glance                                               []glanceRow
 	Sections                                             []section
@@ -93,7 +94,7 @@ type section struct {
 	Columns                                  []string
 	Rows                                     []sectionRow
 	Verdicts                                 []sectionVerdict
-	Attributions                             []Attribution
+	Attributions                             []sectionAttribution
 	Excluded                                 []string
 	Notes                                    []sectionNote
 	HasRuns, Compared                        bool
@@ -111,12 +112,28 @@ type sectionRow struct {
 	Cells        []sectionCell
 }
 
-// sectionCell is a number for people; Column and Exact tie it to summary.csv.
-type sectionCell struct{ Column, Exact, Text, Why string }
-
+// sectionVerdict is a finding; a claim asserts a difference.
 type sectionVerdict struct {
 	Line  string
 	Claim bool
+}
+
+// sectionCell is a number for people; Column and Exact tie it to summary.csv.
+type sectionCell struct{ Column, Exact, Text, Why string }
+
+// sectionAttribution has the bad runs as numbers with blanks between, for the
+// button that marks them.
+type sectionAttribution struct {
+	Text, Runs string
+	Set, Count int
+}
+
+func attributionOf(a *Attribution, set int) sectionAttribution {
+	var runs []string
+	for _, r := range a.Slow {
+		runs = append(runs, strconv.Itoa(r.Run))
+	}
+	return sectionAttribution{a.Text, strings.Join(runs, " "), set, len(runs)}
 }
 
 type sectionNote struct {
@@ -149,8 +166,11 @@ func newPageView(p *Page) (*pageView, error) {
 	doc := p.Document
 	v := &pageView{
 		Title: firstOf(doc.Title, doc.Experiment, "Experiment"), Subtitle: subtitle(p), Scope: doc.Scope, Legend: legend(doc.Tables),
-		LeftText: p.leftText(), SelfCheck: doc.SelfCheck, Suite: doc.Suite, Notes: doc.Notes, Rules: doc.Rules,
+		LeftText: p.leftText(), SelfCheck: doc.SelfCheck, Notes: doc.Notes, Rules: doc.Rules,
 		CSS: template.CSS(pageCSS), JS: template.JS(pageJS), D3: template.JS(pageD3), Data: template.HTML(packed),
+	}
+	for i := range doc.Suite {
+		v.Suite = append(v.Suite, doc.Suite[i].lines()...)
 	}
 	for _, f := range doc.Facts {
 		if name, ok := strings.CutPrefix(f.Name, "host."); ok {
@@ -243,6 +263,17 @@ func (p *Page) colours() map[string]int {
 	return out
 }
 
+// lines are the two claims over all workloads, each with whose they are.
+func (s *SuiteClaim) lines() []sectionVerdict {
+	var out []sectionVerdict
+	for _, c := range []sectionVerdict{{s.AverageText, s.AverageClaim}, {s.EveryText, s.EveryClaim}} {
+		if c.Line != "" {
+			out = append(out, sectionVerdict{s.Name() + " " + c.Line, c.Claim})
+		}
+	}
+	return out
+}
+
 // glance are the lines of a figure in the first table.
 func (f *Figure) glance(index int) []glanceRow {
 	var out []glanceRow
@@ -256,7 +287,7 @@ func (f *Figure) glance(index int) []glanceRow {
 		g.Median = glanceOf(&r.Median, c.Location.Verdict, "better", "worse")
 		for j := range f.Table.Attributions {
 			if a := &f.Table.Attributions[j]; a.Row == c.Row {
-				g.Disturbed = a.Text
+				g.Disturbed = strings.TrimPrefix(a.Text, a.Label+": ")
 			}
 		}
 		out = append(out, g)
@@ -295,7 +326,7 @@ func (f *Figure) short() string {
 func (f *Figure) section(index int, p *Page, colours map[string]int) (section, error) {
 	t := f.Table
 	s := section{ID: sectionID(index), Index: index, Short: f.short(), Heading: t.Name() + ": " + heading(t.Metric, f.format.unit), Counts: countsLine(t),
-		Of: f.of(), RunCount: len(f.Set.Runs), HasRuns: len(f.Set.Runs) > 0, Compared: len(f.Ratios) > 0, Attributions: t.Attributions}
+		Of: f.of(), RunCount: len(f.Set.Runs), HasRuns: len(f.Set.Runs) > 0, Compared: len(f.Ratios) > 0}
 	if f.Set.LeftRuns > 0 {
 		s.LeftText = fmt.Sprintf("%d of the runs are not drawn.", f.Set.LeftRuns)
 	}
@@ -319,6 +350,9 @@ func (f *Figure) section(index int, p *Page, colours map[string]int) (section, e
 		s.Notes = append(s.Notes, sectionNote{noteText(t, &t.Notes[i]), noteStyle(&t.Notes[i]) != ""})
 	}
 	set := slices.Index(p.Sets, f.Set)
+	for i := range t.Attributions {
+		s.Attributions = append(s.Attributions, attributionOf(&t.Attributions[i], set))
+	}
 	for i, r := range f.Set.Rows {
 		s.Legend = append(s.Legend, legendItem{set, i, colours[r] % palette, r})
 	}
@@ -338,10 +372,13 @@ func (f *Figure) of() string {
 }
 
 // against lists what values can be drawn against: counters first, the ones
-// that go with the bad runs before all others, then the other metrics.
+// that go with the bad runs before all others and those that vary before those
+// that do not, then the other metrics.
 func (f *Figure) against() []choice {
 	var out []choice
 	counters := slices.Clone(f.Set.Counters)
+	distinct := f.Set.distinct()
+	slices.SortStableFunc(counters, func(a, b string) int { return cmp.Compare(distinct[b], distinct[a]) })
 	for _, a := range slices.Backward(f.Table.Attributions) {
 		for _, c := range slices.Backward(a.Causes) {
 			if i := slices.Index(counters, c.Counter); i >= 0 {
@@ -356,6 +393,21 @@ func (f *Figure) against() []choice {
 		if i != f.Metric {
 			out = append(out, choice{fmt.Sprintf("m:%d", i), m.Name})
 		}
+	}
+	return out
+}
+
+// distinct counts the different values of every counter.
+func (s *RunSet) distinct() map[string]int {
+	out := map[string]int{}
+	for i, name := range s.Counters {
+		seen := map[float64]bool{}
+		for _, r := range s.Runs {
+			if v := r.Counters[i]; v == v {
+				seen[v] = true
+			}
+		}
+		out[name] = len(seen)
 	}
 	return out
 }
@@ -430,7 +482,7 @@ func (s *RunSet) isolationRows() []isolationRow {
 			if j == 0 && cpus != "" {
 				note = strings.TrimPrefix(note+"; "+cpus, "; ")
 			}
-			out = append(out, isolationRow{Mode: name, Layer: f.Layer, Asked: f.Asked, Achieved: strings.Join(f.Achieved, "; "),
+			out = append(out, isolationRow{Mode: name, Layer: f.Layer, Asked: strings.Join(f.Asked, "; "), Achieved: strings.Join(f.Achieved, "; "),
 				Held: fmt.Sprintf("%d of %d runs", f.Held, f.Runs), Broken: f.Held < f.Runs, Note: note})
 		}
 	}

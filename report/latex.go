@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// LaTeX writes a document that pdflatex compiles as it is: a longtable with
+// LaTeX writes a document that pdflatex compiles as it is: a tabular with
 // booktabs rules for every table, numbers aligned by siunitx (version 2 or 3),
 // verdicts and notes below it. Characters that pdflatex does not know are
 // written as their code point.
@@ -37,9 +37,9 @@ const latexHead = `\documentclass[a4paper,10pt]{article}
 \usepackage[utf8]{inputenc}
 \usepackage[T1]{fontenc}
 \usepackage{textcomp}
+\IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}
 \usepackage[landscape,margin=15mm]{geometry}
 \usepackage{booktabs}
-\usepackage{longtable}
 \usepackage{array}
 \usepackage{siunitx}
 \setlength{\parindent}{0pt}
@@ -58,11 +58,8 @@ func latexFindings(b *bufio.Writer, doc *Document) {
 	}
 	for i := range doc.Suite {
 		c := &doc.Suite[i]
-		if c.AverageText != "" {
-			lines = append(lines, latexStrong(c.AverageText, c.AverageClaim))
-		}
-		if c.EveryText != "" {
-			lines = append(lines, latexStrong(c.EveryText, c.EveryClaim))
+		for _, l := range c.lines() {
+			lines = append(lines, latexStrong(l.Line, l.Claim))
 		}
 	}
 	for _, s := range doc.Notes {
@@ -139,7 +136,11 @@ func latexColumns() []shown {
 
 func latexIterations(t *Table) []shown { return iterationColumns(t.Metric.Better) }
 
-// latexRows writes one longtable.
+// latexChunk is how many rows a tabular has: what fits below its heading. Not
+// longtable: it needs several passes before its columns meet their headings.
+const latexChunk = 30
+
+// latexRows writes the rows in tabulars of at most latexChunk rows.
 func latexRows(b *bufio.Writer, t *Table, f format, cols []shown) {
 	marks := noteNumbers(t)
 	cells := make([][]string, len(cols))
@@ -150,26 +151,32 @@ func latexRows(b *bufio.Writer, t *Table, f format, cols []shown) {
 		}
 		spec += " " + siunitxColumn(cells[c])
 	}
-	fmt.Fprintf(b, "\\begin{longtable}{@{}%s@{}}\n\\toprule\n", spec)
+	for from := 0; from < len(t.Rows); from += latexChunk {
+		fmt.Fprintf(b, "\\begin{tabular}{@{}%s@{}}\n\\toprule\n", spec)
+		latexHeadings(b, cols)
+		for i := from; i < min(from+latexChunk, len(t.Rows)); i++ {
+			// A row must not start with "[": it would be the argument of the "\\" before.
+			fmt.Fprintf(b, "{}%s", escapeLaTeX(t.Rows[i].Label()))
+			if marks[i] != "" {
+				fmt.Fprintf(b, "\\textsuperscript{%s}", marks[i])
+			}
+			for c := range cols {
+				b.WriteString(" & " + siunitxCell(cells[c][i]))
+			}
+			b.WriteString(" \\\\\n")
+		}
+		b.WriteString("\\bottomrule\n\\end{tabular}\n\n\\medskip\n")
+	}
+}
+
+func latexHeadings(b *bufio.Writer, cols []shown) {
 	if len(cols) > 3 && cols[2].head == "from" {
 		b.WriteString("& & & \\multicolumn{2}{c}{95\\% interval} \\\\\n\\cmidrule(lr){4-5}\n")
 	}
 	for _, c := range cols {
 		fmt.Fprintf(b, " & {%s}", escapeLaTeX(c.head))
 	}
-	b.WriteString(" \\\\\n\\midrule\n\\endhead\n\\bottomrule\n\\endfoot\n")
-	for i := range t.Rows {
-		// A row must not start with "[": it would be the argument of the "\\" before.
-		fmt.Fprintf(b, "{}%s", escapeLaTeX(t.Rows[i].Label()))
-		if marks[i] != "" {
-			fmt.Fprintf(b, "\\textsuperscript{%s}", marks[i])
-		}
-		for c := range cols {
-			b.WriteString(" & " + siunitxCell(cells[c][i]))
-		}
-		b.WriteString(" \\\\\n")
-	}
-	b.WriteString("\\end{longtable}\n")
+	b.WriteString(" \\\\\n\\midrule\n")
 }
 
 // noteNumbers gives every row the numbers of its notes.
@@ -257,22 +264,24 @@ func latexRules(b *bufio.Writer, rules []Rule) {
 	if len(rules) == 0 {
 		return
 	}
-	b.WriteString("\\section*{The twelve rules of Hoefler and Belli}\n\\begin{longtable}{@{}r p{75mm} l p{130mm}@{}}\n\\toprule\n & rule & & reason \\\\\n\\midrule\n\\endhead\n\\bottomrule\n\\endfoot\n")
+	b.WriteString("\\section*{The twelve rules of Hoefler and Belli}\n")
+	var lines []string
 	for _, r := range rules {
-		fmt.Fprintf(b, "%d & {}%s & %s & {}%s \\\\\n", r.Number, escapeLaTeX(r.Name), escapeLaTeX(string(r.Status)), escapeLaTeX(r.Reason))
+		lines = append(lines, fmt.Sprintf("\\textbf{%d. %s: %s.} %s", r.Number, escapeLaTeX(r.Name), escapeLaTeX(string(r.Status)), escapeLaTeX(r.Reason)))
 	}
-	b.WriteString("\\end{longtable}\n")
+	latexList(b, lines)
 }
 
 func latexFacts(b *bufio.Writer, facts []Fact) {
 	if len(facts) == 0 {
 		return
 	}
-	b.WriteString("\\section*{How and where}\n\\begin{longtable}{@{}>{\\raggedright\\arraybackslash}p{80mm} >{\\raggedright\\arraybackslash}p{170mm}@{}}\n\\toprule\n\\endhead\n\\bottomrule\n\\endfoot\n")
+	b.WriteString("\\section*{How and where}\n")
+	var lines []string
 	for _, f := range facts {
-		fmt.Fprintf(b, "{}%s & {}%s \\\\\n", escapeLaTeX(f.Name), escapeLaTeX(f.Value))
+		lines = append(lines, fmt.Sprintf("\\textbf{%s} %s", escapeLaTeX(f.Name), escapeLaTeX(f.Value)))
 	}
-	b.WriteString("\\end{longtable}\n")
+	latexList(b, lines)
 }
 
 // latexSigns are the characters that pdflatex takes for something else, and

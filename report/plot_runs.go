@@ -50,11 +50,13 @@ type RunPoint struct {
 
 // LayerFinding says of one layer of a mode what was asked, what was found when
 // it was read back, and in how many runs it held.
+// Texts are distinct and in order of appearance: a mode that rotates asks every
+// run for something else.
 type LayerFinding struct {
-	Layer, Asked string
-	Achieved     []string // distinct, in order of appearance
-	Held, Runs   int
-	Notes        []string
+	Layer           string
+	Asked, Achieved []string
+	Held, Runs      int
+	Notes           []string
 }
 
 // runCollector sorts records into sets.
@@ -185,16 +187,17 @@ func finiteOf(values map[string]float64, name string) float64 {
 // isolate takes in what a run says of its layers.
 func (s *RunSet) isolate(row int, r *harness.Record) {
 	for _, l := range r.Layers {
-		i := slices.IndexFunc(s.Isolation[row], func(f LayerFinding) bool { return f.Layer == l.Layer && f.Asked == l.Asked })
+		i := slices.IndexFunc(s.Isolation[row], func(f LayerFinding) bool { return f.Layer == l.Layer })
 		if i < 0 {
 			i = len(s.Isolation[row])
-			s.Isolation[row] = append(s.Isolation[row], LayerFinding{Layer: l.Layer, Asked: l.Asked})
+			s.Isolation[row] = append(s.Isolation[row], LayerFinding{Layer: l.Layer})
 		}
 		f := &s.Isolation[row][i]
 		f.Runs++
 		if l.Held {
 			f.Held++
 		}
+		f.Asked = addText(f.Asked, oneLine(l.Asked))
 		f.Achieved = addText(f.Achieved, oneLine(l.Achieved))
 		f.Notes = addText(f.Notes, oneLine(l.Note))
 	}

@@ -24,6 +24,9 @@ iterations.csv.gz, summary.csv, summary.md, contrasts.csv and bench.txt.`,
 			if err != nil {
 				return err
 			}
+			if err := f.prefer(prefs); err != nil {
+				return err
+			}
 			style, err := a.style(prefs)
 			if err != nil {
 				return err

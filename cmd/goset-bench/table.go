@@ -8,7 +8,6 @@ import (
 	"regexp"
 
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 
 	"goset/harness"
 	"goset/report"
@@ -34,11 +33,11 @@ type tableStyle struct {
 }
 
 // style decides on colour: as -color says; "auto" is colour on a terminal
-// unless NO_COLOR is set.
+// unless NO_COLOR is set or the terminal is dumb.
 func (a *app) style(prefs *preferences) (tableStyle, error) {
 	s := tableStyle{}
 	f, isFile := a.stdout.(*os.File)
-	onTerminal := isFile && term.IsTerminal(int(f.Fd()))
+	onTerminal := isFile && ansi(f)
 	switch want := prefs.text("color", "auto"); want {
 	case "auto":
 		s.color = onTerminal && os.Getenv("NO_COLOR") == ""
@@ -59,17 +58,34 @@ func (f *tableFlags) options(m *harness.Manifest) (report.Options, error) {
 		opt.ModeFactors = report.ModeFactors(e.Modes)
 	}
 	opt.All, opt.TopK = f.all, f.topk
+	var err error
+	opt.Metrics, err = f.check()
+	return opt, err
+}
+
+// prefer fills in what a person prefers and checks all of it; commands that run
+// do so before they run.
+func (f *tableFlags) prefer(prefs *preferences) error {
+	f.metrics = prefs.list("metrics", f.metrics)
+	_, err := f.check()
+	return err
+}
+
+func (f *tableFlags) check() (metrics []*regexp.Regexp, err error) {
 	if f.topk < 0 {
-		return opt, usagef("cannot use -topk %d: want 1 or more", f.topk)
+		return nil, usagef("cannot use -topk %d: want 1 or more", f.topk)
 	}
 	for _, name := range f.metrics {
+		if _, err := regexp.Compile(name); err != nil {
+			return nil, usagef("cannot use -metrics %q: %v", name, err)
+		}
 		re, err := regexp.Compile("^(?:" + name + ")$")
 		if err != nil {
-			return opt, usagef("cannot use -metrics %q: %v", name, err)
+			return nil, usagef("cannot use -metrics %q: %v", name, err)
 		}
-		opt.Metrics = append(opt.Metrics, re)
+		metrics = append(metrics, re)
 	}
-	return opt, nil
+	return metrics, nil
 }
 
 // reading is a result folder read once: what all inks print.

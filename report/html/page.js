@@ -94,11 +94,23 @@
     const m = f ? f.metric : set.main;
     const v = valueOf(r, m);
     if (v != null) lines.push(f ? `${f.name} ${shown(f, v)} ${f.unit}` : `${set.metrics[m].name} ${plain(v)} ${set.metrics[m].unit}`);
-    lines.push(`run ${r.run}${r.attempt > 1 ? `, attempt ${r.attempt}` : ""}`);
+    const n = numberOf(r, m);
+    lines.push(n ? `run ${n} of its mode (plan run ${r.run})` : `plan run ${r.run}${r.attempt > 1 ? `, attempt ${r.attempt}` : ""}`);
     lines.push(r.block === 0 ? "warm-up" : `block ${r.block}, place ${r.position}`);
     lines.push(`CPU ${r.cpus || "any"}`);
     if (r.outcome !== "kept") lines.push(`${r.outcome}${r.reason ? ": " + r.reason : ""}`);
     return lines;
+  }
+  // The number that the report's words use: the place among the values of the mode, in time order.
+  const numbers = new Map();
+  function numberOf(r, m) {
+    const key = r.set + ":" + m;
+    if (!numbers.has(key)) {
+      const next = {}, of = new Map();
+      for (const q of runsOf(r.set)) if (counts(q) && valueOf(q, m) != null) of.set(q.id, next[q.row] = (next[q.row] || 0) + 1);
+      numbers.set(key, of);
+    }
+    return numbers.get(key).get(r.id);
   }
   function countersOf(r) {
     const set = data.sets[r.set];
@@ -216,33 +228,42 @@
     };
     p.small = true;
   }
-  const domainX = (f) => {
-    const lo = d3.min(f.curves, (c) => c.x[0]), hi = d3.max(f.curves, (c) => c.x[c.x.length - 1]);
-    return padded([lo * f.factor, hi * f.factor]);
-  };
   const stairs = (xs, ys) => xs.flatMap((x, i) => (i ? [[x, ys[i - 1]], [x, ys[i]]] : [[x, ys[0]]]));
 
   function cdf(p) {
     const f = p.figure;
     if (!f.curves.length) return p.nothing();
-    p.size(240, { left: 48, bottom: 40 });
+    p.size(240, { left: 62, bottom: 40 });
     // The body: the tails have the plot beside.
-    const ends = f.curves.map((c) => [at(c, 0.005), at(c, 0.995)]);
-    const x = d3.scaleLinear(padded([d3.min(ends, (e) => e[0]) * f.factor, d3.max(ends, (e) => e[1]) * f.factor]), [0, p.w]);
+    const quantile = (c, q) => c.x[Math.min(d3.bisectLeft(c.p, q), c.x.length - 1)];
+    const ends = f.curves.map((c) => {
+      const lo = quantile(c, 0.05), hi = quantile(c, 0.95), d = (hi - lo) / 2;
+      return [Math.max(c.x[0], lo - d), Math.min(c.x[c.x.length - 1], hi + d)];
+    });
+    const domain = padded([d3.min(ends, (e) => e[0]) * f.factor, d3.max(ends, (e) => e[1]) * f.factor]);
+    const x = d3.scaleLinear(domain, [0, p.w]);
     const y = d3.scaleLinear([0, 1], [p.h, 0]);
     p.axes(x, y, f.axis, `share of ${f.of} ≤ x`, null, ".0%");
-    for (const c of f.curves) p.line(stairs(c.x.map((v) => x(v * f.factor)), c.p.map(y)), colour(f.set, c.row), "curve");
+    for (const c of f.curves) {
+      const from = d3.bisectLeft(c.x, domain[0] / f.factor), to = d3.bisectRight(c.x, domain[1] / f.factor);
+      if (to <= from) continue;
+      const xs = [0, ...c.x.slice(from, to).map((v) => x(v * f.factor)), p.w];
+      const before = from > 0 ? c.p[from - 1] : 0;
+      p.line(stairs(xs, [before, ...c.p.slice(from, to), c.p[to - 1]].map(y)), colour(f.set, c.row), "curve");
+    }
     rug(p, x);
-    function at(c, q) { return c.x[Math.min(d3.bisectLeft(c.p, q), c.x.length - 1)]; }
   }
   function tail(p) {
     const f = p.figure, low = f.better === "higher";
     if (!f.curves.length) return p.nothing();
-    p.size(240, { left: 56, bottom: 40 });
-    const x = d3.scaleLinear(domainX(f), [0, p.w]);
+    p.size(240, { left: 62, bottom: 40 });
+    const lo = d3.min(f.curves, (c) => c.x[0]) * f.factor, hi = d3.max(f.curves, (c) => c.x[c.x.length - 1]) * f.factor;
+    const far = lo > 0 && hi / lo > 8; // a tail that long hides its body on a linear scale
+    const x = far ? d3.scaleLog([lo / 1.05, hi * 1.05], [0, p.w]) : d3.scaleLinear(padded([lo, hi]), [0, p.w]);
     const most = d3.max(f.curves, (c) => c.n);
     const y = d3.scaleLog([Math.min(0.5 / most, 0.1), 1], [p.h, 0]).clamp(true);
-    p.axes(x, y, f.axis, `share ${low ? "≤" : "≥"} x (log)`, null, "~%");
+    const decades = d3.range(0, Math.floor(Math.log10(y.domain()[0])) - 1, -1).map((e) => 10 ** e).filter((t) => t >= y.domain()[0]);
+    p.axes(x, y, f.axis + (far ? " (log)" : ""), `share ${low ? "≤" : "≥"} x (log)`, far ? ticksOf(x, p.w / 60) : null, "~%", decades);
     for (const c of f.curves) {
       // Share at or beyond x, on the side that hurts.
       const share = c.p.map((q) => (low ? q : 1 - q + 1 / c.n));
@@ -270,23 +291,6 @@
     const f = p.figure, list = f.ratios;
     if (!list.length) return p.nothing("no baseline to compare with");
     const lane = lanes(p, list.length, 58);
-    const all = list.flatMap((r) => [r[which].v, r[which].lo, r[which].hi]).filter((v) => v > 0);
-    const estimates = list.map((r) => r[which].v).filter((v) => v > 0);
-    let lo = Math.min(1, ...all), hi = Math.max(1, ...all);
-    lo = Math.max(lo, Math.min(1, ...estimates) / 8);
-    hi = Math.min(hi, Math.max(1, ...estimates) * 8);
-    const pad = Math.pow(hi / lo, 0.08) || 1;
-    const spread = Math.max(pad, 1.002);
-    const x = d3.scaleLog([lo / spread, hi * spread], [0, p.w]).clamp(true);
-    p.axes(x, null, which === "sd" ? "ratio of sds (below 1: steadier)" : "ratio of medians", null, ticksOf(x));
-    p.line([[x(1), 0], [x(1), p.h]], null, "one");
-    list.forEach((r, i) => {
-      const e = r[which], mid = lane(i) + 30, c = colour(f.set, r.row), name = data.sets[f.set].rows[r.row];
-      const words = e.v == null ? "no ratio" : times(e.v) + (e.lo != null ? ` (95% ${times(e.lo)} to ${times(e.hi)})` : " (no interval)");
-      p.text(0, lane(i) + 12, `${name}: ${words}`, "start", "lane" + (e.better > 0 ? " gain" : e.better < 0 ? " loss" : ""));
-      if (e.lo > 0) p.line([[x(e.lo), mid], [x(e.hi), mid]], c, "interval");
-      if (e.v > 0) p.dot(x(e.v), mid, c);
-    });
     // A run's own part: its ratio to the baseline's run of the same block, or its distance from its mode's median in sds of the baseline.
     const own = new Map();
     const kept = runsOf(f.set).filter((r) => counts(r) && valueOf(r, f.metric) != null);
@@ -294,19 +298,42 @@
     list.forEach((q, i) => {
       const sd = f.sds[q.base], mid = f.boxes[q.row] ? f.boxes[q.row].median : null;
       for (const r of kept) {
-        if (r.row !== q.row) continue;
+        if (r.row !== q.row || own.has(r.id)) continue;
         const v = valueOf(r, f.metric), base = blocks.get(q.base + ":" + r.block);
         const share = which === "median" ? v / base : mid == null || !sd ? NaN : Math.abs(v - mid) / sd;
-        if (share > 0 && !own.has(r.id)) own.set(r.id, [x(share), lane(i) + 38 + 12 * jitter(r)]);
+        if (share > 0 && share < Infinity) own.set(r.id, [share, i]);
       }
     });
+    // The scale is made for the intervals; of the runs what is far out stands at the edge.
+    const all = [1, ...list.flatMap((r) => [r[which].v, r[which].lo, r[which].hi]).filter((v) => v > 0)].map(Math.log);
+    const [near, far] = d3.extent(list.map((r) => r[which].v).filter((v) => v > 0).concat(1).map(Math.log));
+    let lo = Math.max(d3.min(all), near - 2), hi = Math.min(d3.max(all), far + 2);
+    const room = Math.max(hi - lo, 0.01);
+    const dots = [...own.values()].map((o) => Math.log(o[0]));
+    lo = Math.min(lo, Math.max(d3.min(dots) ?? 0, lo - room)) - 0.06 * room;
+    hi = Math.max(hi, Math.min(d3.max(dots) ?? 0, hi + room)) + 0.06 * room;
+    const x = d3.scaleLog([Math.exp(lo), Math.exp(hi)], [0, p.w]).clamp(true);
+    p.axes(x, null, which === "sd" ? "ratio of sds (below 1: steadier)" : "ratio of medians", null, ticksOf(x, p.w / 60));
+    p.line([[x(1), 0], [x(1), p.h]], null, "one");
+    list.forEach((r, i) => {
+      const e = r[which], mid = lane(i) + 30, c = colour(f.set, r.row), name = data.sets[f.set].rows[r.row];
+      const words = e.v == null ? "no ratio" : times(e.v) + (e.lo != null ? ` (95% ${times(e.lo)} to ${times(e.hi)})` : " (no interval)");
+      p.text(0, lane(i) + 12, `${name}: ${words}`, "start", "lane" + (e.better > 0 ? " gain" : e.better < 0 ? " loss" : ""));
+      if (e.lo != null && e.hi != null) p.line([[x(Math.max(e.lo, 1e-300)), mid], [x(e.hi), mid]], c, "interval");
+      if (e.v > 0) p.dot(x(e.v), mid, c);
+    });
     p.runs = kept.filter((r) => own.has(r.id));
-    p.at = (r) => own.get(r.id);
+    p.at = (r) => [x(own.get(r.id)[0]), lane(own.get(r.id)[1]) + 38 + 12 * jitter(r)];
     p.small = true;
   }
-  function ticksOf(x) {
+  // Readable ticks of a logarithmic scale: within a narrow one those of a linear scale.
+  function ticksOf(x, most) {
     const [a, b] = x.domain();
-    return b / a < 4 ? d3.ticks(a, b, 5) : [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100].filter((t) => t >= a && t <= b);
+    if (b / a < 4) return d3.ticks(a, b, Math.min(5, most));
+    for (const steps of [[1, 2, 5], [1, 3], [1]]) {
+      const out = d3.range(Math.floor(Math.log10(a)), Math.ceil(Math.log10(b)) + 1).flatMap((e) => steps.map((v) => v * 10 ** e)).filter((t) => t >= a && t <= b);
+      if (out.length <= most || steps.length === 1) return out;
+    }
   }
 
   class Plot {
@@ -348,7 +375,7 @@
       this.svg = root.append("g").attr("transform", `translate(${m.left},${m.top})`);
       this.offset = m;
     }
-    axes(x, y, xLabel, yLabel, xTicks, yFormat) {
+    axes(x, y, xLabel, yLabel, xTicks, yFormat, yTicks) {
       const few = Math.max(2, Math.floor(this.w / 90));
       const ax = d3.axisBottom(x);
       if (xTicks) ax.tickValues(xTicks).tickFormat(d3.format("~g"));
@@ -357,8 +384,9 @@
       this.text(this.w, this.h + 32, xLabel, "end", "title");
       if (!y) return;
       const ay = d3.axisLeft(y).ticks(5, yFormat || undefined).tickSize(-this.w);
+      if (yTicks) ay.tickValues(yTicks).tickFormat(d3.format(yFormat));
       this.svg.append("g").attr("class", "axis grid").call(ay);
-      this.svg.append("text").attr("class", "title").attr("transform", `translate(${14 - this.offset.left},0) rotate(-90)`).attr("text-anchor", "end").text(yLabel);
+      this.svg.append("text").attr("class", "title").attr("transform", `translate(${12 - this.offset.left},0) rotate(-90)`).attr("text-anchor", "end").text(yLabel);
     }
     text(x, y, s, anchor, cls) { this.svg.append("text").attr("x", x).attr("y", y).attr("text-anchor", anchor).attr("class", cls || "small").text(s); }
     line(points, c, cls) {
@@ -564,6 +592,10 @@
   // ---- start ----
   for (const b of document.querySelectorAll("button.legend")) {
     b.addEventListener("click", (e) => select(runsOf(+b.dataset.set).filter((r) => r.row === +b.dataset.row).map((r) => r.id), e.shiftKey ? "add" : "only"));
+  }
+  for (const b of document.querySelectorAll("button.bad")) {
+    const wanted = new Set(b.dataset.runs.split(" ").map(Number));
+    b.addEventListener("click", (e) => select(runsOf(+b.dataset.set).filter((r) => counts(r) && wanted.has(r.run)).map((r) => r.id), e.shiftKey ? "add" : "only"));
   }
   for (const host of document.querySelectorAll(".plot")) plots.push(new Plot(host));
   for (const s of document.querySelectorAll("select.counter")) {
