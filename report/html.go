@@ -70,6 +70,8 @@ type pageView struct {
 	Suite                                                []sectionVerdict
 	Notes                                                []string
 	Glance                                               []glanceRow
+	Attributed                                           bool // somebody looked for causes
+	Disturbed                                            []sectionAttribution
 	Sections                                             []section
 	Facts, HostFacts                                     []Fact
 	Rules                                                []Rule
@@ -80,8 +82,8 @@ type pageView struct {
 
 // glanceRow is one line of the first table: a mode against its baseline.
 type glanceRow struct {
-	ID, Workload, Mode, Base, Disturbed string
-	Spread, Median                      glanceCell
+	ID, Workload, Mode, Base string
+	Spread, Median           glanceCell
 }
 
 // glanceCell is a verdict: one word, the ratio, the whole.
@@ -200,6 +202,12 @@ func newPageView(p *Page) (*pageView, error) {
 			}
 			s.CounterModes, s.FewCounters = f.Set.Rows, len(s.Counters) <= 8
 		}
+		for k := range f.Table.Attributions {
+			v.Attributed = true
+			if f.Table.Attributions[k].Notable {
+				v.Disturbed = append(v.Disturbed, s.Attributions[k])
+			}
+		}
 		v.Sections = append(v.Sections, s)
 	}
 	return v, nil
@@ -285,11 +293,6 @@ func (f *Figure) glance(index int) []glanceRow {
 		g := glanceRow{ID: sectionID(index), Workload: f.short(), Mode: c.X, Base: c.Y}
 		g.Spread = glanceOf(&r.SD, c.Spread.Verdict, "steadier", "less steady")
 		g.Median = glanceOf(&r.Median, c.Location.Verdict, "better", "worse")
-		for j := range f.Table.Attributions {
-			if a := &f.Table.Attributions[j]; a.Row == c.Row {
-				g.Disturbed = strings.TrimPrefix(a.Text, a.Label+": ")
-			}
-		}
 		out = append(out, g)
 	}
 	return out
