@@ -63,6 +63,14 @@ func HTML(w io.Writer, p *Page) error {
 	return t.Execute(w, v)
 }
 
+// PageFile is the name of the page in a result folder.
+const PageFile = "report.html"
+
+// WriteHTML writes the page into a result folder.
+func WriteHTML(dir string, p *Page) error {
+	return writeFile(dir, PageFile, func(w io.Writer) error { return HTML(w, p) })
+}
+
 // pageView is what the template prints.
 type pageView struct {
 	Title, Subtitle, Scope, Legend, LeftText, Experiment string

@@ -2,22 +2,27 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"goset/harness"
+	"goset/report"
 )
 
 func (a *app) reportCommand() *cobra.Command {
 	var f tableFlags
 	var format string
 	var write bool
+	var plots string
 	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Print the tables of a result folder again",
 		Long: `report computes the tables of a result folder anew from its records, on any
 machine. With -write it also writes the folder's derived files anew: runs.csv,
-iterations.csv.gz, summary.csv, summary.md, contrasts.csv and bench.txt.`,
+iterations.csv.gz, summary.csv, summary.md, contrasts.csv, bench.txt and
+report.html, a page that needs no network. -plots DIR writes every plot of that
+page as SVG and PNG.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prefs, err := readPreferences(cmd.Flags())
@@ -32,23 +37,37 @@ iterations.csv.gz, summary.csv, summary.md, contrasts.csv and bench.txt.`,
 			if err != nil {
 				return &exitError{exitUsage, err}
 			}
-			if write {
-				return a.write(cmd.Context(), results, args[0], &f, style)
+			r, err := f.read(cmd.Context(), results)
+			if err != nil {
+				return err
 			}
-			return a.reprint(cmd.Context(), results, &f, format, style)
+			if plots != "" {
+				return a.plots(cmd.Context(), r, plots)
+			}
+			if write {
+				return a.write(cmd.Context(), r, args[0], true, style)
+			}
+			return a.print(cmd.Context(), r, format, style)
 		},
 	}
 	f.add(cmd.Flags())
 	cmd.Flags().StringVar(&format, "format", "text", formats)
+	cmd.Flags().StringVar(&plots, "plots", "", "write every plot as SVG and PNG into this folder")
 	cmd.Flags().BoolVar(&write, "write", false, "write the derived files of the folder anew")
 	cmd.Flags().String("color", "auto", "auto, always or never")
 	return cmd
 }
 
-func (a *app) reprint(ctx context.Context, results *harness.Results, f *tableFlags, format string, style tableStyle) error {
-	r, err := f.read(ctx, results)
+// plots writes the plot files and says where they are.
+func (a *app) plots(ctx context.Context, r *reading, dir string) error {
+	page, err := r.page(ctx)
 	if err != nil {
-		return err
+		return failed(err)
 	}
-	return a.print(ctx, r, format, style)
+	names, err := report.Plots(dir, page)
+	if err != nil {
+		return failed(err)
+	}
+	fmt.Fprintf(a.stdout, "plots: %d files in %s\n", len(names), dir)
+	return nil
 }

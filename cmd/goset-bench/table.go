@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 
 	"github.com/spf13/pflag"
@@ -101,20 +102,28 @@ func (r *reading) page(ctx context.Context) (*report.Page, error) {
 	return report.NewPage(ctx, r.data, r.doc, r.results, r.opt)
 }
 
-// write puts the derived files into a result folder and the tables on stdout.
-// Both come from one reading of the records.
-func (a *app) write(ctx context.Context, results *harness.Results, dir string, flags *tableFlags, style tableStyle) error {
-	r, err := flags.read(ctx, results)
-	if err != nil {
-		return err
-	}
-	if err := report.WriteDocument(ctx, dir, r.data, r.doc, results, r.opt); err != nil {
+// write puts the derived files, and the page where it is asked for, into a
+// result folder and the tables on stdout.
+func (a *app) write(ctx context.Context, r *reading, dir string, withPage bool, style tableStyle) error {
+	if err := report.WriteDocument(ctx, dir, r.data, r.doc, r.results, r.opt); err != nil {
 		return failed(err)
+	}
+	if withPage {
+		page, err := r.page(ctx)
+		if err != nil {
+			return failed(err)
+		}
+		if err := report.WriteHTML(dir, page); err != nil {
+			return failed(err)
+		}
 	}
 	if err := a.print(ctx, r, "text", style); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "results: %s\n", dir)
+	if withPage {
+		fmt.Fprintf(a.stdout, "page: %s\n", filepath.Join(dir, report.PageFile))
+	}
 	return nil
 }
 
