@@ -58,18 +58,23 @@ func (f *tableFlags) options(m *harness.Manifest) (report.Options, error) {
 		// Records do not say whose a factor is; the experiment does.
 		opt.ModeFactors = report.ModeFactors(e.Modes)
 	}
+	return opt, f.choose(&opt)
+}
+
+// choose puts the flags into options.
+func (f *tableFlags) choose(opt *report.Options) error {
 	opt.All, opt.TopK = f.all, f.topk
 	if f.topk < 0 {
-		return opt, usagef("cannot use -topk %d: want 1 or more", f.topk)
+		return usagef("cannot use -topk %d: want 1 or more", f.topk)
 	}
 	for _, name := range f.metrics {
 		re, err := regexp.Compile("^(?:" + name + ")$")
 		if err != nil {
-			return opt, usagef("cannot use -metrics %q: %v", name, err)
+			return usagef("cannot use -metrics %q: %v", name, err)
 		}
 		opt.Metrics = append(opt.Metrics, re)
 	}
-	return opt, nil
+	return nil
 }
 
 // write puts the derived files into a result folder and the tables on stdout.

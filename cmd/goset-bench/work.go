@@ -26,6 +26,8 @@ type work struct {
 	bestEffort bool
 	progress   *progress
 	table      tableStyle
+	// after reports on the folder instead of the tables; nil: the tables.
+	after func(context.Context, *harness.Results) error
 }
 
 func (a *app) newWork(prefs *preferences) (*work, error) {
@@ -158,6 +160,11 @@ func (w *work) finish(ctx context.Context, sum harness.Summary, flags *tableFlag
 	results, err := harness.OpenResults(sum.Dir)
 	if err != nil {
 		return failed(err)
+	}
+	if w.after != nil {
+		err := w.after(ctx, results)
+		fmt.Fprintf(w.stdout, "results: %s\n", sum.Dir)
+		return err
 	}
 	return w.write(ctx, results, sum.Dir, flags, w.table)
 }
