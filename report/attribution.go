@@ -18,7 +18,7 @@ import (
 const minAttributed = 6
 
 // maxCauses is how many counters of a cell are told; more would be a table.
-const maxCauses = 3
+const maxCauses = 2
 
 // attribute says for every row of a table which runs were bad and what in
 // their counters goes with it.

@@ -70,7 +70,7 @@ func Compare(before, after Side) (*Difference, error) {
 // varying are facts that differ between any two experiments and explain
 // nothing.
 func varying(name string) bool {
-	return slices.Contains([]string{"command", "session", "seed", "sha256 of the experiment"}, name)
+	return slices.Contains([]string{"command", "session", "seed", "sha256 of the experiment", "host.memory.available"}, name)
 }
 
 func (d *Difference) manifests(a, b *harness.Manifest) {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"strings"
 
 	"goset/stats"
 )
@@ -115,7 +116,7 @@ func (n *NoiseFloor) rates() string {
 func (n *NoiseFloor) smallest(f format) string {
 	change := "no change of the median: " + n.Change.Why
 	if n.Change.OK {
-		change = "a change of the median of " + f.change(n.Comparison.Location.Difference, n.Change.V)
+		change = "a change of the median of ±" + strings.TrimPrefix(f.change(n.Comparison.Location.Difference, n.Change.V), "+")
 	}
 	ratio := "no sd ratio: " + n.Ratio.Why
 	if n.Ratio.OK && n.Ratio.V > 0 {
