@@ -65,7 +65,10 @@ type Manifest struct {
 	Workloads []string      `json:"workloads"` // file order
 	Modes     []string      `json:"modes"`     // file order
 	// Compare is the declared pairs of modes.
-	Compare [][2]string `json:"compare,omitempty"`
+	Compare     []ModePair `json:"compare,omitempty"`
+	Equivalence *Range     `json:"equivalence,omitempty"`
+	// Until is what the plan may end early for, in words.
+	Until string `json:"until,omitempty"`
 	// Stopped says that the plan ended early because its condition was met.
 	Stopped    *Stopped    `json:"stopped,omitempty"`
 	Treatments []Treatment `json:"treatments"`
@@ -158,10 +161,16 @@ func newManifest(e *Experiment, p *Plan, from Provenance, now time.Time) (*Manif
 		Text: string(e.Text), SHA256: hex.EncodeToString(sum[:]), Source: source, Overrides: from.Overrides, Dir: dir,
 		Argv: from.Argv, Settings: from.Settings, Host: from.Host,
 		Sessions: []SessionStart{from.session(now)},
-		Seed:     p.Seed, Order: e.Plan.Order, Baseline: e.Plan.Baseline, Repeats: e.Plan.Runs, Warmup: e.Plan.Warmup,
+		Seed:     p.Seed, Order: e.Plan.Order, Baseline: e.Plan.Baseline, Repeats: e.Plan.Blocks(), Warmup: e.Plan.Warmup,
 		Idle: e.Plan.Idle, Timeout: e.Plan.Timeout, Retries: e.Plan.Retries,
 		Compare: e.Plan.Compare, Treatments: p.Treatments, Runs: p.Runs,
 		States: bytes.Repeat([]byte{StatePending}, len(p.Runs)),
+	}
+	if e.Plan.Equivalence != (Range{}) {
+		m.Equivalence = &e.Plan.Equivalence
+	}
+	if e.Plan.Until != nil {
+		m.Until = e.Plan.Until.Words()
 	}
 	for _, w := range e.Workloads {
 		m.Workloads = append(m.Workloads, w.Name)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"goset/harness"
 	"goset/metric"
 	"goset/stats"
 )
@@ -17,7 +18,7 @@ import (
 const minAttributed = 6
 
 // maxCauses is how many counters of a cell are told; more would be a table.
-const maxCauses = 3
+const maxCauses = 2
 
 // attribute says for every row of a table which runs were bad and what in
 // their counters goes with it.
@@ -175,15 +176,16 @@ func counterWords(name string) string {
 	words := map[string]string{
 		"involuntary-switches": "involuntary switches", "voluntary-switches": "voluntary switches",
 		"minor-faults": "minor page faults", "major-faults": "major page faults",
-		"migrations": "migrations", "runq-delay": "s of waiting for a CPU", "steal": "s stolen by the hypervisor",
-		"softirq": "s of soft interrupts", "sibling-busy": "s of work on the SMT siblings", "sibling-interrupts": "interrupts on the SMT siblings",
-		"throttles": "thermal throttle events", "frequency": "Hz of CPU frequency", "interrupts": "interrupts on its CPUs",
-		"foreign-busy": "s of other work on its CPUs",
+		harness.CounterMigrations: "migrations", harness.CounterDelay: "s of waiting for a CPU", harness.CounterSteal: "s stolen by the hypervisor",
+		harness.CounterSoftirq: "s of soft interrupts", harness.CounterForeign: "s of other work on its CPUs",
+		harness.CounterSiblings: "s of work on the SMT siblings", harness.CounterSiblingInterrupts: "interrupts on the SMT siblings",
+		harness.CounterThrottles: "thermal throttle events", harness.CounterFrequency: "Hz of CPU frequency",
+		harness.CounterInterrupts: "interrupts on its CPUs", harness.CounterDevice: "device interrupts on its CPUs",
 	}
 	if w, ok := words[name]; ok {
 		return w
 	}
-	if row, ok := strings.CutPrefix(name, "irq."); ok {
+	if row, ok := strings.CutPrefix(name, harness.CounterRow); ok {
 		return "interrupts of row " + row
 	}
 	return name

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -250,7 +249,7 @@ func hostFactsOf(text json.RawMessage) []Fact {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	f := flattener{d: d}
-	if err := f.value("host"); err != nil && err != io.EOF {
+	if err := f.value("host"); err != nil {
 		return []Fact{{"host", oneLine(string(text))}}
 	}
 	return f.facts

@@ -103,7 +103,7 @@ func Collect(ctx context.Context, src Source, treatments []harness.Treatment, li
 	if limit == 0 {
 		limit = MaxIterations
 	}
-	d := &Data{workloads: map[string]*workload{}, byIndex: map[int]*treatment{}, limit: limit, settling: warmupSteps}
+	d := newData(limit)
 	for i := range treatments {
 		t := &treatments[i]
 		d.addTreatment(&treatment{index: t.Index, workload: t.Workload, mode: t.Mode, condition: t.Condition, levels: slices.Clone(t.Levels)})
@@ -119,6 +119,10 @@ func Collect(ctx context.Context, src Source, treatments []harness.Treatment, li
 	}
 	slices.Sort(d.counters.list) // they come from maps, and a header has to be stable
 	return d, nil
+}
+
+func newData(limit int) *Data {
+	return &Data{workloads: map[string]*workload{}, byIndex: map[int]*treatment{}, limit: limit, settling: warmupSteps}
 }
 
 func (d *Data) addTreatment(t *treatment) {

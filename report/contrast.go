@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"goset/harness"
@@ -62,7 +63,7 @@ func (b *maker) pairs(t *Table) []rowPair {
 	}
 	if len(b.opts.Compare) > 0 {
 		for _, p := range b.opts.Compare {
-			add(p[0], p[1])
+			add(p.X, p.Y)
 		}
 		add(b.baseline+harness.ControlSuffix, b.baseline)
 		return append(out, controls...)
@@ -166,8 +167,10 @@ func contrastNotes(t *Table) []Note {
 	for i := range t.Contrasts {
 		c := &t.Contrasts[i]
 		for _, text := range c.Notes {
-			if strings.HasPrefix(text, "sd driven by") {
-				continue // the rows' own notes say which runs
+			// The rows' own notes say which runs drive the sd; and where there are
+			// too few runs for any claim, nothing can be said against one.
+			if strings.HasPrefix(text, "sd driven by") || min(c.N, c.M) < 6 && c.Dropped == 0 {
+				continue
 			}
 			n.add(text, c.Row)
 		}
@@ -241,6 +244,20 @@ func plural(n int, noun string) string {
 		return noun
 	}
 	return noun + "s"
+}
+
+// HasMode says whether there are runs, or treatments, of a mode.
+func (d *Data) HasMode(mode string) bool { return slices.Contains(d.modes(), mode) }
+
+// ModeNames lists the modes for a message.
+func (d *Data) ModeNames() string { return enumerate(d.modes()) }
+
+func (d *Data) modes() []string {
+	var out names
+	for _, t := range d.treatments {
+		out.add(t.mode)
+	}
+	return out.list
 }
 
 // base names what the rows of a table are compared with, for a heading.

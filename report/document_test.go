@@ -20,7 +20,6 @@ import (
 type compared struct {
 	n                     int
 	shift, scale, control float64 // control: the shift of the baseline's repetition
-	order                 string
 	edit                  func(*harness.Record)
 }
 
@@ -181,7 +180,7 @@ func TestDeclaredContrasts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := d.Document(Options{Baseline: "unpinned", ModeFactors: []string{}, Compare: [][2]string{{"goset", "taskset"}}})
+	doc, err := d.Document(Options{Baseline: "unpinned", ModeFactors: []string{}, Compare: []harness.ModePair{{X: "goset", Y: "taskset"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +261,9 @@ func TestOrderEffects(t *testing.T) {
 
 func TestDriftNote(t *testing.T) {
 	doc := compared{n: 12, scale: 1, edit: func(r *harness.Record) { r.Values["time"] *= 1 + 0.02*float64(r.Block) }}.document(t)
-	i := slices.IndexFunc(doc.Tables[0].Notes, func(n Note) bool { return strings.HasPrefix(n.Text, "without what the rows of a round have in common, the sd is ") })
+	i := slices.IndexFunc(doc.Tables[0].Notes, func(n Note) bool {
+		return strings.HasPrefix(n.Text, "without what the rows of a round have in common, the sd is ")
+	})
 	if i < 0 {
 		t.Errorf("no sd without the drift: %+v", doc.Tables[0].Notes)
 	}
@@ -312,8 +313,10 @@ func TestJSONDocument(t *testing.T) {
 	}
 	var got struct {
 		Schema int
-		Tables []struct{ Contrasts []struct{ Spread struct{ Text, Test string } } }
-		Rules  []struct{ Number int }
+		Tables []struct {
+			Contrasts []struct{ Spread struct{ Text, Test string } }
+		}
+		Rules []struct{ Number int }
 	}
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 		t.Fatal(err)

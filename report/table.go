@@ -36,7 +36,7 @@ type Options struct {
 	TopK int
 	// Compare lists the pairs of modes that are compared; empty: every mode
 	// with the baseline.
-	Compare [][2]string
+	Compare []harness.ModePair
 	// Unblocked compares samples as a whole: the runs share no blocks.
 	Unblocked bool
 	// Equivalence bounds the sd ratio that counts as the same, as {0.8, 1.25};
@@ -129,9 +129,13 @@ func Build(ctx context.Context, src Source, opts Options) ([]Table, error) {
 
 // OptionsOf gives the options that a result folder itself determines.
 func OptionsOf(m *harness.Manifest) Options {
-	return Options{Experiment: m.Name, Title: m.Title, Baseline: m.Baseline, Treatments: m.Treatments,
+	opts := Options{Experiment: m.Name, Title: m.Title, Baseline: m.Baseline, Treatments: m.Treatments,
 		// The blocks of sequential runs lie apart in time: nothing is common to them.
 		Unblocked: m.Order == harness.OrderSequential, Compare: m.Compare, Manifest: m}
+	if m.Equivalence != nil {
+		opts.Equivalence = [2]float64{m.Equivalence.Lo, m.Equivalence.Hi}
+	}
+	return opts
 }
 
 // ModeFactors returns the factors of an experiment that belong to its modes.

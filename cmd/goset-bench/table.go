@@ -59,34 +59,35 @@ func (f *tableFlags) options(m *harness.Manifest) (report.Options, error) {
 		// Records do not say whose a factor is; the experiment does.
 		opt.ModeFactors = report.ModeFactors(e.Modes)
 	}
+	return opt, f.choose(&opt)
+}
+
+// choose puts the flags into options.
+func (f *tableFlags) choose(opt *report.Options) error {
 	opt.All, opt.TopK = f.all, f.topk
 	if f.topk < 0 {
-		return opt, usagef("cannot use -topk %d: want 1 or more", f.topk)
+		return usagef("cannot use -topk %d: want 1 or more", f.topk)
 	}
 	for _, name := range f.metrics {
 		re, err := regexp.Compile("^(?:" + name + ")$")
 		if err != nil {
-			return opt, usagef("cannot use -metrics %q: %v", name, err)
+			return usagef("cannot use -metrics %q: %v", name, err)
 		}
 		opt.Metrics = append(opt.Metrics, re)
 	}
-	return opt, nil
+	return nil
 }
 
-// reading is a result folder read once: what all inks print.
+// reading is a source read once: what all inks print.
 type reading struct {
-	results *harness.Results
-	opt     report.Options
-	data    *report.Data
-	doc     *report.Document
+	src  report.Source
+	opt  report.Options
+	data *report.Data
+	doc  *report.Document
 }
 
-func (f *tableFlags) read(ctx context.Context, results *harness.Results) (*reading, error) {
-	opt, err := f.options(results.Manifest)
-	if err != nil {
-		return nil, err
-	}
-	data, err := report.Collect(ctx, results, opt.Treatments, 0)
+func read(ctx context.Context, src report.Source, opt report.Options) (*reading, error) {
+	data, err := report.Collect(ctx, src, opt.Treatments, 0)
 	if err != nil {
 		return nil, failed(err)
 	}
@@ -94,18 +95,18 @@ func (f *tableFlags) read(ctx context.Context, results *harness.Results) (*readi
 	if err != nil {
 		return nil, failed(err)
 	}
-	return &reading{results, opt, data, doc}, nil
+	return &reading{src, opt, data, doc}, nil
 }
 
 // page reads the records once more, for what stands in no table.
 func (r *reading) page(ctx context.Context) (*report.Page, error) {
-	return report.NewPage(ctx, r.data, r.doc, r.results, r.opt)
+	return report.NewPage(ctx, r.data, r.doc, r.src, r.opt)
 }
 
 // write puts the derived files, and the page where it is asked for, into a
 // result folder and the tables on stdout.
 func (a *app) write(ctx context.Context, r *reading, dir string, withPage bool, style tableStyle) error {
-	if err := report.WriteDocument(ctx, dir, r.data, r.doc, r.results, r.opt); err != nil {
+	if err := report.WriteDocument(ctx, dir, r.data, r.doc, r.src, r.opt); err != nil {
 		return failed(err)
 	}
 	if withPage {

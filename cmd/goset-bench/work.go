@@ -28,6 +28,8 @@ type work struct {
 	bestEffort bool
 	progress   *progress
 	table      tableStyle
+	// after reports on the folder instead of the tables; nil: the tables.
+	after func(context.Context, *harness.Results) error
 }
 
 func (a *app) newWork(prefs *preferences) (*work, error) {
@@ -113,12 +115,17 @@ func (w *work) session(e *harness.Experiment, dir string) harness.Session {
 	if err != nil {
 		self = os.Args[0]
 	}
-	return harness.Session{
+	s := harness.Session{
 		Experiment: e, Dir: dir,
 		Executor: w.runner, Chooser: harness.NewChooser(host.Local), Extractor: harness.NewExtractor,
 		Self: []string{self, "workload"}, Env: os.Environ(), Allowed: w.allowed,
 		BestEffort: w.bestEffort, Events: w.progress.event, Quiet: w.runner.Quiet,
 	}
+	// Not a nil *Stopper in the interface.
+	if stop := report.NewStopper(e); stop != nil {
+		s.Stopper = stop
+	}
+	return s
 }
 
 // execute runs a session under signals, then writes the derived files and
@@ -164,7 +171,16 @@ func (w *work) finish(ctx context.Context, sum harness.Summary, flags *tableFlag
 	if err != nil {
 		return failed(err)
 	}
-	r, err := flags.read(ctx, results)
+	if w.after != nil {
+		err := w.after(ctx, results)
+		fmt.Fprintf(w.stdout, "results: %s\n", sum.Dir)
+		return err
+	}
+	opt, err := flags.options(results.Manifest)
+	if err != nil {
+		return err
+	}
+	r, err := read(ctx, results, opt)
 	if err != nil {
 		return err
 	}
