@@ -18,7 +18,7 @@ import (
 const minAttributed = 6
 
 // maxCauses is how many counters of a cell are told; more would be a table.
-const maxCauses = 3
+const maxCauses = 2
 
 // attribute says for every row of a table which runs were bad and what in
 // their counters goes with it.
@@ -138,10 +138,14 @@ func (c *counted) judge(values []float64, better metric.Direction, slow []SlowRu
 	}
 	cause := &Cause{Counter: c.name, Words: counterWords(c.name), R: r.R, P: r.P}
 	var rest []float64
+	place := map[int]int{} // of a run among the slow ones
+	for k, s := range slow {
+		place[s.Number-1] = k
+	}
 	for i, v := range c.values {
-		k := slices.IndexFunc(slow, func(s SlowRun) bool { return s.Number == i+1 })
+		k, isSlow := place[i]
 		switch {
-		case k < 0:
+		case !isSlow:
 			rest = append(rest, v)
 		case k == 0:
 			cause.InSlow = v
@@ -221,8 +225,11 @@ func (a *Attribution) line(t *built, examined int) string {
 
 // sticksOut says that the slow runs are flagged ones.
 func (a *Attribution) sticksOut(t *built) bool {
-	flagged := t.Rows[a.Row].Summary.Outliers.Flagged
-	return !slices.ContainsFunc(a.Slow, func(s SlowRun) bool { return !slices.Contains(flagged, s.Number-1) })
+	flagged := map[int]bool{}
+	for _, i := range t.Rows[a.Row].Summary.Outliers.Flagged {
+		flagged[i] = true
+	}
+	return !slices.ContainsFunc(a.Slow, func(s SlowRun) bool { return !flagged[s.Number-1] })
 }
 
 func enumerate(words []string) string {

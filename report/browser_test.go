@@ -320,8 +320,11 @@ func TestPageRuns(t *testing.T) {
 		t.Errorf("the legend marks %d runs of goset, want %d", got, want)
 	}
 	b.do(chromedp.Click(`#t1 button.bad`, chromedp.ByQuery))
-	if got := b.marked(0, "box"); got != 4-0 && got != 3 {
-		t.Errorf("the list of bad runs marks %d", got)
+	if got, want := b.marked(0, "box"), len(p.Document.Tables[0].Attributions[0].Slow); got != want || want == 0 {
+		t.Errorf("the list of bad runs marks %d, want %d", got, want)
+	}
+	if said := b.text("disturbed"); !strings.Contains(said, "involuntary") {
+		t.Errorf("of what disturbed the runs the page says %q", said)
 	}
 	b.do(chromedp.Click(`#selection-show`, chromedp.ByQuery))
 	if got, want := eval[int](b, `document.querySelectorAll("#raw-body tr.chosen").length`), b.marked(0, "box"); got != want {

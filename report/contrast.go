@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"goset/harness"
@@ -243,6 +244,20 @@ func plural(n int, noun string) string {
 		return noun
 	}
 	return noun + "s"
+}
+
+// HasMode says whether there are runs, or treatments, of a mode.
+func (d *Data) HasMode(mode string) bool { return slices.Contains(d.modes(), mode) }
+
+// ModeNames lists the modes for a message.
+func (d *Data) ModeNames() string { return enumerate(d.modes()) }
+
+func (d *Data) modes() []string {
+	var out names
+	for _, t := range d.treatments {
+		out.add(t.mode)
+	}
+	return out.list
 }
 
 // base names what the rows of a table are compared with, for a heading.

@@ -63,6 +63,14 @@ func HTML(w io.Writer, p *Page) error {
 	return t.Execute(w, v)
 }
 
+// PageFile is the name of the page in a result folder.
+const PageFile = "report.html"
+
+// WriteHTML writes the page into a result folder.
+func WriteHTML(dir string, p *Page) error {
+	return writeFile(dir, PageFile, func(w io.Writer) error { return HTML(w, p) })
+}
+
 // pageView is what the template prints.
 type pageView struct {
 	Title, Subtitle, Scope, Legend, LeftText, Experiment string
@@ -70,6 +78,8 @@ type pageView struct {
 	Suite                                                []sectionVerdict
 	Notes                                                []string
 	Glance                                               []glanceRow
+	Attributed                                           bool // somebody looked for causes
+	Disturbed                                            []sectionAttribution
 	Sections                                             []section
 	Facts, HostFacts                                     []Fact
 	Rules                                                []Rule
@@ -80,8 +90,8 @@ type pageView struct {
 
 // glanceRow is one line of the first table: a mode against its baseline.
 type glanceRow struct {
-	ID, Workload, Mode, Base, Disturbed string
-	Spread, Median                      glanceCell
+	ID, Workload, Mode, Base string
+	Spread, Median           glanceCell
 }
 
 // glanceCell is a verdict: one word, the ratio, the whole.
@@ -200,6 +210,12 @@ func newPageView(p *Page) (*pageView, error) {
 			}
 			s.CounterModes, s.FewCounters = f.Set.Rows, len(s.Counters) <= 8
 		}
+		for k := range f.Table.Attributions {
+			v.Attributed = true
+			if f.Table.Attributions[k].Notable {
+				v.Disturbed = append(v.Disturbed, s.Attributions[k])
+			}
+		}
 		v.Sections = append(v.Sections, s)
 	}
 	return v, nil
@@ -285,11 +301,6 @@ func (f *Figure) glance(index int) []glanceRow {
 		g := glanceRow{ID: sectionID(index), Workload: f.short(), Mode: c.X, Base: c.Y}
 		g.Spread = glanceOf(&r.SD, c.Spread.Verdict, "steadier", "less steady")
 		g.Median = glanceOf(&r.Median, c.Location.Verdict, "better", "worse")
-		for j := range f.Table.Attributions {
-			if a := &f.Table.Attributions[j]; a.Row == c.Row {
-				g.Disturbed = strings.TrimPrefix(a.Text, a.Label+": ")
-			}
-		}
 		out = append(out, g)
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 
 	"github.com/spf13/pflag"
@@ -57,10 +58,15 @@ func (f *tableFlags) options(m *harness.Manifest) (report.Options, error) {
 		// Records do not say whose a factor is; the experiment does.
 		opt.ModeFactors = report.ModeFactors(e.Modes)
 	}
+	return opt, f.choose(&opt)
+}
+
+// choose puts the flags into options.
+func (f *tableFlags) choose(opt *report.Options) error {
 	opt.All, opt.TopK = f.all, f.topk
 	var err error
 	opt.Metrics, err = f.check()
-	return opt, err
+	return err
 }
 
 // prefer fills in what a person prefers and checks all of it; commands that run
@@ -88,20 +94,16 @@ func (f *tableFlags) check() (metrics []*regexp.Regexp, err error) {
 	return metrics, nil
 }
 
-// reading is a result folder read once: what all inks print.
+// reading is a source read once: what all inks print.
 type reading struct {
-	results *harness.Results
-	opt     report.Options
-	data    *report.Data
-	doc     *report.Document
+	src  report.Source
+	opt  report.Options
+	data *report.Data
+	doc  *report.Document
 }
 
-func (f *tableFlags) read(ctx context.Context, results *harness.Results) (*reading, error) {
-	opt, err := f.options(results.Manifest)
-	if err != nil {
-		return nil, err
-	}
-	data, err := report.Collect(ctx, results, opt.Treatments, 0)
+func read(ctx context.Context, src report.Source, opt report.Options) (*reading, error) {
+	data, err := report.Collect(ctx, src, opt.Treatments, 0)
 	if err != nil {
 		return nil, failed(err)
 	}
@@ -109,28 +111,36 @@ func (f *tableFlags) read(ctx context.Context, results *harness.Results) (*readi
 	if err != nil {
 		return nil, failed(err)
 	}
-	return &reading{results, opt, data, doc}, nil
+	return &reading{src, opt, data, doc}, nil
 }
 
 // page reads the records once more, for what stands in no table.
 func (r *reading) page(ctx context.Context) (*report.Page, error) {
-	return report.NewPage(ctx, r.data, r.doc, r.results, r.opt)
+	return report.NewPage(ctx, r.data, r.doc, r.src, r.opt)
 }
 
-// write puts the derived files into a result folder and the tables on stdout.
-// Both come from one reading of the records.
-func (a *app) write(ctx context.Context, results *harness.Results, dir string, flags *tableFlags, style tableStyle) error {
-	r, err := flags.read(ctx, results)
-	if err != nil {
-		return err
-	}
-	if err := report.WriteDocument(ctx, dir, r.data, r.doc, results, r.opt); err != nil {
+// write puts the derived files, and the page where it is asked for, into a
+// result folder and the tables on stdout.
+func (a *app) write(ctx context.Context, r *reading, dir string, withPage bool, style tableStyle) error {
+	if err := report.WriteDocument(ctx, dir, r.data, r.doc, r.src, r.opt); err != nil {
 		return failed(err)
+	}
+	if withPage {
+		page, err := r.page(ctx)
+		if err != nil {
+			return failed(err)
+		}
+		if err := report.WriteHTML(dir, page); err != nil {
+			return failed(err)
+		}
 	}
 	if err := a.print(ctx, r, "text", style); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "results: %s\n", dir)
+	if withPage {
+		fmt.Fprintf(a.stdout, "page: %s\n", filepath.Join(dir, report.PageFile))
+	}
 	return nil
 }
 

@@ -501,8 +501,8 @@
       { key: "run", get: (r) => r.run }, { key: "attempt", get: (r) => r.attempt }, { key: "block", get: (r) => r.block },
       { key: "place", get: (r) => r.position }, { key: "workload", text: true, get: (r) => data.sets[r.set].name }, { key: "mode", text: true, get: label },
       { key: "outcome", text: true, get: (r) => (r.warmup ? "warm-up " : "") + r.outcome }, { key: "CPUs", text: true, get: (r) => r.cpus || "any" },
-      { key: "start", unit: "s", get: (r) => r.start / 1000 }, { key: "reason", text: true, get: (r) => r.reason || null },
     ];
+    const last = [{ key: "start", unit: "s", get: (r) => r.start / 1000 }, { key: "reason", text: true, get: (r) => r.reason || null }];
     const byKey = new Map();
     data.sets.forEach((set, s) => {
       set.metrics.forEach((m, i) => column(m.name, m.unit, s, (r) => valueOf(r, i)));
@@ -513,7 +513,7 @@
       if (!byKey.has(id)) byKey.set(id, { key, unit, from: new Map(), get(r) { const g = this.from.get(r.set); return g ? g(r) : null; } });
       if (!byKey.get(id).from.has(s)) byKey.get(id).from.set(s, get);
     }
-    const columns = [...fixed, ...byKey.values()];
+    const columns = [...fixed, ...byKey.values(), ...last];
     let sort = { column: fixed[0], down: false }, page = 0, rows = runs;
 
     const unique = (list) => [...new Set(list)];
@@ -537,7 +537,7 @@
           };
         }
         const word = term.toLowerCase();
-        return (r) => String(r.run) === word || fixed.some((c) => c.text && String(c.get(r) ?? "").toLowerCase().includes(word));
+        return (r) => String(r.run) === word || columns.some((c) => c.text && String(c.get(r) ?? "").toLowerCase().includes(word));
       });
     }
     function compare(a, b) {
@@ -554,8 +554,8 @@
       render();
     }
     function render() {
-      const last = Math.max(0, Math.ceil(rows.length / size) - 1);
-      page = Math.min(page, last);
+      const lastPage = Math.max(0, Math.ceil(rows.length / size) - 1);
+      page = Math.min(page, lastPage);
       const shownColumns = columns.filter((c) => c.key === "run" || rows.some((r) => c.get(r) != null));
       $("raw-head").replaceChildren(el("th", { scope: "col" }, el("span", { class: "hidden" }, "selected")), ...shownColumns.map((c) =>
         el("th", { scope: "col", class: c.text ? "" : "number", "aria-sort": c === sort.column ? (sort.down ? "descending" : "ascending") : "none" },
@@ -572,7 +572,7 @@
       }));
       $("raw-count").textContent = rows.length ? `${page * size + 1} to ${Math.min(rows.length, (page + 1) * size)} of ${rows.length} runs` : "no run matches";
       $("raw-previous").disabled = page === 0;
-      $("raw-next").disabled = page === last;
+      $("raw-next").disabled = page === lastPage;
     }
     function focusHead(c) { $("raw-head").children[1 + columns.filter((k) => k.key === "run" || rows.some((r) => k.get(r) != null)).indexOf(c)].firstChild.focus(); }
     function paintSelection() {
