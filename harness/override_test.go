@@ -78,7 +78,7 @@ func TestOverrideFaults(t *testing.T) {
 		{"bad value", set("plan.runs", "0"), `-set plan.runs=0: plan.runs: must be a whole number from 1 to 10000000, got 0`},
 		{"unknown key", set("plan.rums", "3"), `-set plan.rums=3: plan.rums: is no key of this table (did you mean "runs"?)`},
 		{"unknown table", set("plam.runs", "3"), `-set plam.runs=3: plam: is no key of this table (did you mean "plan"?)`},
-		{"no such mode", set("mode.n.n", "3"), `-set mode.n.n=3: mode.n.n: the experiment has no mode of that name, got "n"`},
+		{"no such mode", set("mode.n.n", "3"), `-set mode.n.n=3: mode.n.n: the experiment has no mode of that name, got "n" (it has m)`},
 		{"no such workload", set("workload.jiter.steps", "3"), `-set workload.jiter.steps=3: workload.jiter.steps: the experiment has no workload of that name, got "jiter" (did you mean "jitter"?)`},
 		{"into a value", set("workload.jitter.kernel.x", "3"), `-set workload.jitter.kernel.x=3: workload.jitter.kernel.x: cannot be set, for workload.jitter.kernel is no table`},
 		{"a table", set("mode.m", "3"), `-set mode.m=3: mode.m: is a table of the file and cannot be replaced whole (set its keys, as mode.m.KEY)`},
