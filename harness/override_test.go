@@ -85,6 +85,7 @@ func TestOverrideFaults(t *testing.T) {
 		{"open bracket", set("mode.m.n", "[1"), `-set mode.m.n=[1: mode.m.n: must be one TOML value: expected a comma (',') or array terminator (']'), but got end of file, got "[1"`},
 		{"two lines", set("plan.runs", "3\n[mode.x]"), "\"-set plan.runs=3\\n[mode.x]\": plan.runs: must be one TOML value, got \"3\\n[mode.x]\""},
 		{"no value", set("plan.runs", ""), `-set plan.runs=: plan.runs: must be one TOML value: expected value but found '\n' instead, got ""`},
+		{"not UTF-8", set("title", "\xff"), `-set title=` + "\xff" + `: title: must be UTF-8 text, got "\xff"`},
 		{"no key", set("", "3"), `-set =3: must be a dotted key, got "" (as "plan.runs" or "mode.goset.n")`},
 		{"bad key", set("plan..runs", "3"), `-set plan..runs=3: must be a dotted key, got "plan..runs" (as "plan.runs" or "mode.goset.n")`},
 		{"key with a value", set("a = 1\nb", "3"), "\"-set a = 1\\nb=3\": must be a dotted key, got \"a = 1\\nb\" (as \"plan.runs\" or \"mode.goset.n\")"},
