@@ -49,6 +49,9 @@ type system struct {
 // open makes this process the one that orphans of its children are handed to.
 func (s *system) open() error {
 	s.self = os.Getpid()
+	if _, err := os.Stat("/proc/self/task"); err != nil {
+		return fmt.Errorf("cannot see processes: %w (mount -t proc proc /proc)", err)
+	}
 	s.buf = make([]byte, pipeSize)
 	null, err := syscall.Open("/dev/null", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
