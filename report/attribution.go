@@ -20,12 +20,21 @@ const minAttributed = 6
 // maxCauses is how many counters of a cell are told; more would be a table.
 const maxCauses = 2
 
+// maxExamined is the number of runs of a row above which slow runs are not
+// traced to counters and verdicts not tried again without the flagged runs:
+// each of these ranks all runs several times over.
+const maxExamined = 20_000
+
 // attribute says for every row of a table which runs were bad and what in
 // their counters goes with it.
 func (b *maker) attribute(t *built) error {
 	for row := range t.Rows {
 		s := &t.Rows[row].Summary
 		if s.N < minAttributed || s.Deterministic {
+			continue
+		}
+		if s.N > maxExamined {
+			t.Notes = append(t.Notes, Note{Text: fmt.Sprintf("more than %d runs: slow ones are not traced to counters, verdicts not tried without flagged runs", maxExamined), Rows: []int{row}})
 			continue
 		}
 		a, examined, err := b.attribution(t, row)
@@ -84,9 +93,13 @@ func badRuns(values []float64, flagged []int, better metric.Direction) []int {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, worse)
+	isFlagged := map[int]bool{}
+	for _, i := range flagged {
+		isFlagged[i] = true
+	}
 	var out []int
 	for _, i := range order[:len(order)/2] {
-		if slices.Contains(flagged, i) {
+		if isFlagged[i] {
 			out = append(out, i)
 		}
 	}

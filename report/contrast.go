@@ -94,7 +94,7 @@ func (b *maker) compare(t *built, row, base int) (Contrast, error) {
 	if c.Comparison, err = stats.Compare(x.values, y.values, opt); err != nil {
 		return Contrast{}, err
 	}
-	if len(c.FlaggedX)+len(c.FlaggedY) > 0 {
+	if len(c.FlaggedX)+len(c.FlaggedY) > 0 && len(x.values) <= maxExamined {
 		c.Sensitivity, err = stats.CompareWithoutFlagged(x.values, y.values, opt)
 	}
 	return c, err
