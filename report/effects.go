@@ -297,7 +297,7 @@ func (s *SweepTrend) Lines() (median, spread string) {
 }
 
 // maxFlips bounds the work of one Monte Carlo test: draws × runs.
-const maxFlips = 200_000_000
+const maxFlips = 50_000_000
 
 // drawsFor gives a test of n runs its draws: the default where that is
 // affordable, and never fewer than 999.
