@@ -114,8 +114,8 @@ type Attribution struct {
 	Slow   []SlowRun
 	Causes []Cause // the strongest first; none: nothing in the counters goes with it
 	Text   string  // in one line
-	// Notable is set where a run sticks out or a counter goes with the values;
-	// the inks for people leave the others out.
+	// Notable is set where a run sticks out or a counter is sure to go with the
+	// values; the inks for people leave the others out.
 	Notable bool
 }
 

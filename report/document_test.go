@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"goset/harness"
+	"goset/internal/texttab"
 	"goset/metric"
 	"goset/stats"
 )
@@ -356,4 +357,39 @@ func TestHostFacts(t *testing.T) {
 	if got := hostFactsOf(json.RawMessage(`{"a":`)); len(got) != 1 || got[0].Value != `{"a":` {
 		t.Errorf("torn facts: %v", got)
 	}
+}
+
+// TestDocumentFits: no line of a report for a terminal is wider than asked,
+// whatever the findings; and the whole is as the golden files have it.
+func TestDocumentFits(t *testing.T) {
+	doc := compared{n: 12, shift: -0.05, scale: 0.2, control: 0.05, edit: func(r *harness.Record) {
+		r.Counters = map[string]float64{harness.CounterDelay: r.Values["time"] * float64(r.Block), harness.CounterMigrations: float64(r.Run % 3)}
+		if r.Block == 4 && r.Mode == "taskset" {
+			r.Values["time"] *= 1.2
+		}
+	}}.document(t)
+	for _, width := range []int{40, 60, 100, 132} {
+		var out bytes.Buffer
+		if err := TextDocument(&out, doc, TextOptions{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		for l := range strings.Lines(out.String()) {
+			if got := texttab.Width(strings.TrimRight(l, "\n")); got > width {
+				t.Errorf("width %d: a line of %d columns: %s", width, got, l)
+			}
+		}
+		if width == 100 {
+			golden(t, "document.txt", out.Bytes())
+		}
+	}
+	var md bytes.Buffer
+	if err := MarkdownDocument(&md, doc); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "document.md", md.Bytes())
+	var rules bytes.Buffer
+	if err := RulesText(&rules, doc, TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "rules.txt", rules.Bytes())
 }
