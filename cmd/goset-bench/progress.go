@@ -23,7 +23,9 @@ type progress struct {
 	width int
 	now   func() time.Time
 
-	drawn bool      // a bar stands on the current line
+	watch *watch // nil: a bar alone
+
+	drawn bool      // a bar stands on the current line, and what watch drew below it
 	last  time.Time // of the last plain line
 	plan  *harness.Plan
 }
@@ -48,7 +50,11 @@ func (p *progress) event(e harness.Event) {
 	case harness.Started:
 		p.plan, p.last = e.Plan, p.now()
 		p.line("%s: %d runs into %s", e.Experiment.Name, len(e.Plan.Runs), e.Dir)
+		if p.watch != nil {
+			p.watch.start(e)
+		}
 	case harness.Gap:
+		p.frame(e.Progress, false)
 		p.bar(e.Progress, fmt.Sprintf("idle %s", round(e.Left)))
 	case harness.RunStarted:
 		p.bar(e.Progress, where(e.Treatment, p.plan.Runs[e.Run].Block))
@@ -82,6 +88,10 @@ func (p *progress) ended(e harness.RunEnded) {
 		for _, line := range tailLines(e.Tail, 10) {
 			p.say("  | %s", line)
 		}
+	}
+	if p.watch != nil {
+		p.watch.add(r)
+		p.frame(e.Progress, e.Progress.Done() >= e.Progress.Total)
 	}
 	if !p.tty && p.now().Sub(p.last) >= plainEvery {
 		p.last = p.now()
@@ -126,17 +136,28 @@ func (p *progress) bar(g *harness.Progress, doing string) {
 	if p.quiet || !p.tty {
 		return
 	}
+	fmt.Fprintf(p.w, "\r\x1b[K%s", clipLine(p.barText(g, doing), p.width-1))
+	p.drawn = true
+}
+
+func (p *progress) barText(g *harness.Progress, doing string) string {
 	const cells = 20
 	full := 0
 	if g.Total > 0 {
 		full = cells * g.Done() / g.Total
 	}
-	text := fmt.Sprintf("[%s%s] %s", strings.Repeat("=", full), strings.Repeat(" ", cells-full), p.status(g, doing))
-	if r := []rune(text); len(r) > p.width-1 {
-		text = string(r[:p.width-1])
+	return fmt.Sprintf("[%s%s] %s", strings.Repeat("=", full), strings.Repeat(" ", cells-full), p.status(g, doing))
+}
+
+// frame draws what watch has to show, with the bar above.
+func (p *progress) frame(g *harness.Progress, must bool) {
+	if p.quiet || !p.tty || p.watch == nil {
+		return
 	}
-	fmt.Fprintf(p.w, "\r\x1b[K%s", text)
-	p.drawn = true
+	if lines, due := p.watch.frame(p.barText(g, ""), must, p.now); due {
+		drawFrame(p.w, lines)
+		p.drawn = true
+	}
 }
 
 // line is a message that -quiet leaves out.
@@ -152,10 +173,14 @@ func (p *progress) say(format string, args ...any) {
 	fmt.Fprintf(p.w, format+"\n", args...)
 }
 
-// end takes the bar away.
+// end takes the bar away, and what stands below it.
 func (p *progress) end() {
 	if p.drawn {
-		fmt.Fprint(p.w, "\r\x1b[K")
+		clear := "\r\x1b[K"
+		if p.watch != nil {
+			clear = "\r\x1b[J"
+		}
+		fmt.Fprint(p.w, clear)
 		p.drawn = false
 	}
 }
