@@ -89,6 +89,7 @@ func (b *maker) compare(t *built, row, base int) (Contrast, error) {
 		}
 		x.values, y.values, opt.Dropped = px, py, dropped
 	}
+	opt.Resampling = drawsFor(max(len(x.values), len(y.values)))
 	c := Contrast{Row: row, Base: base, X: t.Rows[row].Label(), Y: t.Rows[base].Label()}
 	var err error
 	if c.Comparison, err = stats.Compare(x.values, y.values, opt); err != nil {

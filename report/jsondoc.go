@@ -64,6 +64,33 @@ type jsonVerdict struct {
 	Test string            `json:"test"`
 }
 
+type jsonEffect struct {
+	Mode        string   `json:"mode"`
+	Name        string   `json:"effect"`
+	On          string   `json:"on"`
+	Change      *float64 `json:"change"`
+	Lo          *float64 `json:"change_lo"`
+	Hi          *float64 `json:"change_hi"`
+	PAdj        *float64 `json:"median_p_adj"`
+	SpreadRatio *float64 `json:"spread_ratio"`
+	SpreadPAdj  *float64 `json:"spread_p_adj"`
+	Median      string   `json:"median"`
+	Spread      string   `json:"spread"`
+}
+
+type jsonTrend struct {
+	Mode    string    `json:"mode"`
+	Factor  string    `json:"factor"`
+	Levels  []float64 `json:"levels"`
+	Slope   *float64  `json:"slope"`
+	Lo      *float64  `json:"slope_lo"`
+	Hi      *float64  `json:"slope_hi"`
+	P       *float64  `json:"median_p"`
+	SpreadP *float64  `json:"spread_p"`
+	Median  string    `json:"median"`
+	Spread  string    `json:"spread"`
+}
+
 type jsonAttribution struct {
 	Row    string      `json:"row"`
 	Slow   []jsonSlow  `json:"slow"`
@@ -174,4 +201,14 @@ func attributionJSON(t *Table, a *Attribution) jsonAttribution {
 		j.Causes = append(j.Causes, jsonCause{c.Counter, maybe(c.R), maybe(c.P), maybe(c.PAdj), c.InSlow, c.Median})
 	}
 	return j
+}
+
+func effectJSON(e *Effect) jsonEffect {
+	return jsonEffect{e.Mode, e.Name, e.On, maybe(e.Change), maybe(bound(e.CI, e.CI.Lo)), maybe(bound(e.CI, e.CI.Hi)), maybe(e.PAdj),
+		maybe(e.SpreadRatio), maybe(e.SpreadPAdj), e.Median, e.Spread}
+}
+
+func trendJSON(s *SweepTrend) jsonTrend {
+	return jsonTrend{s.Mode, s.Factor, s.Levels, maybe(s.Slope.Slope), maybe(bound(s.Slope.CI, s.Slope.CI.Lo)), maybe(bound(s.Slope.CI, s.Slope.CI.Hi)),
+		maybe(s.Location.P), maybe(s.Dispersion.P), s.Median, s.Spread}
 }

@@ -82,7 +82,7 @@ func suiteOf(ms []suiteMember, modes int) (SuiteClaim, error) {
 	}
 	s.Blocks, s.Dropped = len(blocks), len(all)-len(blocks)
 	var err error
-	if s.SuiteSpread, err = stats.CompareSuite(pairs, stats.Level, stats.Resampling{}); err != nil {
+	if s.SuiteSpread, err = stats.CompareSuite(pairs, stats.Level, drawsFor(len(blocks))); err != nil {
 		return SuiteClaim{}, fmt.Errorf("cannot compare %s with %s over workloads: %v", s.X, s.Y, err)
 	}
 	if s.Sweep, err = stats.CleanSweep(modes, len(ms)); err != nil {
