@@ -171,7 +171,7 @@ func latexRows(b *bufio.Writer, t *Table, f format, cols []shown) {
 
 func latexHeadings(b *bufio.Writer, cols []shown) {
 	if len(cols) > 3 && cols[2].head == "from" {
-		b.WriteString("& & & \\multicolumn{2}{c}{95\\% interval} \\\\\n\\cmidrule(lr){4-5}\n")
+		fmt.Fprintf(b, "& & & \\multicolumn{2}{c}{95\\%% interval}%s \\\\\n\\cmidrule(lr){4-5}\n", strings.Repeat(" &", len(cols)-4))
 	}
 	for _, c := range cols {
 		fmt.Fprintf(b, " & {%s}", escapeLaTeX(c.head))

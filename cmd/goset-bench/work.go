@@ -42,6 +42,10 @@ func (a *app) newWork(prefs *preferences) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
+	watching, err := prefs.on("watch")
+	if err != nil {
+		return nil, err
+	}
 	style, err := a.style(prefs)
 	if err != nil {
 		return nil, err
@@ -56,8 +60,13 @@ func (a *app) newWork(prefs *preferences) (*work, error) {
 	if err != nil {
 		return nil, failed(err)
 	}
-	return &work{app: a, runner: runner, allowed: allowed, bestEffort: bestEffort,
-		progress: newProgress(a.stderr, quiet), table: style}, nil
+	progress := newProgress(a.stderr, quiet)
+	if watching {
+		// The style is that of stdout, which may be a file while this is a terminal.
+		color := style.color || prefs.text("color", "auto") == "auto" && os.Getenv("NO_COLOR") == ""
+		progress.watch = newWatch(a.stderr, color)
+	}
+	return &work{app: a, runner: runner, allowed: allowed, bestEffort: bestEffort, progress: progress, table: style}, nil
 }
 
 func (w *work) close() {
