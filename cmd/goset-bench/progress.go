@@ -57,7 +57,7 @@ func (p *progress) event(e harness.Event) {
 	switch e := e.(type) {
 	case harness.Started:
 		p.plan, p.last = e.Plan, p.now()
-		p.line("%s: %d runs into %s", e.Experiment.Name, len(e.Plan.Runs), e.Dir)
+		p.line("%s: %s into %s", e.Experiment.Name, counted(len(e.Plan.Runs), "run"), e.Dir)
 	case harness.Gap:
 		p.bar(e.Progress, func() string { return fmt.Sprintf("idle %s", round(e.Left)) })
 	case harness.RunStarted:
