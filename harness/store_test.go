@@ -100,6 +100,24 @@ func TestEncoderWritesEveryField(t *testing.T) {
 	}
 }
 
+func TestEncoderForgetsTheRecordBefore(t *testing.T) {
+	var kept lineEncoder
+	for _, keys := range [][]string{{"b", "a"}, {"a", "b"}, {"c", "b"}, {"c"}, {}, {"d"}, {"e"}} {
+		r := Record{Values: map[string]float64{}, Counters: map[string]float64{}, Iterations: map[string][]float64{}}
+		for i, k := range keys {
+			r.Values[k], r.Counters[k+"x"], r.Iterations["y"+k] = float64(i), 2, []float64{3}
+		}
+		got, err := kept.encode(&r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var anew lineEncoder
+		if want, err := anew.encode(&r); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%v: %s, want %s (%v)", keys, got, want, err)
+		}
+	}
+}
+
 func TestEncoderRefusesWhatJSONCannotHold(t *testing.T) {
 	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		var e lineEncoder

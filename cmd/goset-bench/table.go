@@ -9,6 +9,7 @@ import (
 	"regexp"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
 	"goset/harness"
 	"goset/report"
@@ -30,15 +31,23 @@ func (f *tableFlags) add(fs *pflag.FlagSet) {
 // tableStyle is how a table looks on this stdout.
 type tableStyle struct {
 	color bool
-	width int
+	width int // columns; 0: those of a text that is no terminal's
 }
 
-// style decides on colour: as -color says; "auto" is colour on a terminal
+// widestTable bounds the columns: footnotes in longer lines are hard to read.
+const widestTable = 140
+
+// style takes the terminal's width and decides on colour: as -color says; "auto" is colour on a terminal
 // unless NO_COLOR is set or the terminal is dumb.
 func (a *app) style(prefs *preferences) (tableStyle, error) {
 	s := tableStyle{}
 	f, isFile := a.stdout.(*os.File)
 	onTerminal := isFile && ansi(f)
+	if isFile && term.IsTerminal(int(f.Fd())) {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			s.width = min(width, widestTable)
+		}
+	}
 	switch want := prefs.text("color", "auto"); want {
 	case "auto":
 		s.color = onTerminal && os.Getenv("NO_COLOR") == ""
