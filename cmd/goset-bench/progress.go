@@ -60,7 +60,6 @@ func (p *progress) event(e harness.Event) {
 	case harness.Started:
 		p.plan, p.last = e.Plan, p.now()
 		p.line("%s: %s into %s", e.Experiment.Name, counted(len(e.Plan.Runs), "run"), e.Dir)
-		p.line("%s: %d runs into %s", e.Experiment.Name, len(e.Plan.Runs), e.Dir)
 		if p.watch != nil {
 			p.watch.start(e)
 		}
