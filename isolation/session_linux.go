@@ -340,11 +340,13 @@ func Restore(o Options) (healed int, err error) {
 func (s *Session) newRun(m Mode, cpus cpulist.Set) *applied {
 	r := &applied{mode: m, cpus: cpus, fenced: cpus, kernel: machine{}, root: host.Local, unjournaled: errors.New("it needs root")}
 	if m.Fence {
-		// Siblings that are offline are no danger, and no cpuset takes them.
-		r.fenced = withSiblings(cpus)
-		if online, err := everyone(r.kernel); err == nil {
-			r.fenced = cpus.Union(r.fenced.Intersect(online))
+		// Siblings that are offline are no danger, and no cpuset takes them:
+		// the kernel does not list them.
+		cores, err := host.Local.Siblings(cpus)
+		if err != nil {
+			r.unknownCores = err
 		}
+		r.fenced = cpus.Union(cores)
 	}
 	if s != nil {
 		r.kernel, r.unjournaled = s.kernel, s.unjournaled
