@@ -23,6 +23,7 @@ type work struct {
 	runner     *harness.Runner
 	allowed    cpulist.Set
 	bestEffort bool
+	user       string             // who runs the tasks of modes that name nobody
 	isolation  *isolation.Session // nil: the machine is free again
 	progress   *progress
 	table      tableStyle
@@ -47,7 +48,7 @@ func (a *app) newWork(ctx context.Context, prefs *preferences) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &work{app: a, bestEffort: bestEffort, progress: newProgress(a.stderr, quiet), table: style}
+	w := &work{app: a, bestEffort: bestEffort, user: taskUser(prefs), progress: newProgress(a.stderr, quiet), table: style}
 	if w.isolation, err = isolation.Open(ctx, machine); err != nil {
 		return nil, failed(err)
 	}
@@ -93,7 +94,7 @@ func (w *work) release() error {
 // admit refuses an experiment with a layer that cannot be held, all of them by
 // name, before anything runs.
 func (w *work) admit(e *harness.Experiment) error {
-	findings, err := layerFindings(e, w.bestEffort)
+	findings, err := layerFindings(e, w.bestEffort, w.user)
 	if err != nil {
 		return err
 	}
@@ -106,6 +107,12 @@ func (w *work) admit(e *harness.Experiment) error {
 	return nil
 }
 
+// taskUser is who runs the tasks of modes that name nobody: root is not theirs
+// to have when somebody else is known.
+func taskUser(prefs *preferences) string {
+	return prefs.text("user", isolation.SudoCaller(os.Getenv, os.Geteuid()))
+}
+
 // withoutLayer is the setting that would leave out the first refused layer.
 func withoutLayer(findings isolation.Findings) string {
 	f := findings.Refused()[0]
@@ -114,7 +121,7 @@ func withoutLayer(findings isolation.Findings) string {
 
 // layerFindings asks isolation about every mode that the treatments use, and
 // drops what another treatment of the same mode has said already.
-func layerFindings(e *harness.Experiment, bestEffort bool) (isolation.Findings, error) {
+func layerFindings(e *harness.Experiment, bestEffort bool, user string) (isolation.Findings, error) {
 	treatments, err := e.Treatments()
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
@@ -122,6 +129,9 @@ func layerFindings(e *harness.Experiment, bestEffort bool) (isolation.Findings, 
 	var all isolation.Findings
 	for _, t := range treatments {
 		layers := t.Layers
+		if layers.User == "" {
+			layers.User = user
+		}
 		if bestEffort {
 			layers = layers.BestEffort()
 		}
@@ -144,7 +154,7 @@ func (w *work) session(e *harness.Experiment, dir string) harness.Session {
 		Experiment: e, Dir: dir,
 		Executor: w.runner, Chooser: harness.NewChooser(host.Local), Extractor: harness.NewExtractor,
 		Self: []string{self, "workload"}, Env: os.Environ(), Allowed: w.allowed,
-		User:       isolation.SudoCaller(os.Getenv, os.Geteuid()),
+		User:       w.user,
 		BestEffort: w.bestEffort, Events: w.progress.event, Quiet: w.runner.Quiet,
 	}
 }
