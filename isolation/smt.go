@@ -182,6 +182,8 @@ func (l *smtLayer) enforce(r *applied) error {
 			return err
 		}
 	}
+	// No cpuset takes what is offline, and there is nothing left to fence.
+	r.fenced = r.fenced.Minus(off)
 	return nil
 }
 
