@@ -26,16 +26,19 @@ type Experiment struct {
 
 // PlanSpec is the [plan] table.
 type PlanSpec struct {
-	Runs     int                 // blocks: runs per treatment
-	Warmup   int                 // discarded runs per treatment, before block 1
-	Idle     time.Duration       // gap before every run
-	Order    string              // OrderShuffled, OrderInterleaved, OrderSequential
-	Seed     *uint64             // nil: drawn when the plan is made, and recorded
-	Timeout  time.Duration       // per run
-	Retries  int                 // further attempts at a failed or void run
-	Output   int64               // bytes of each stream of a run that are kept
-	Baseline string              // mode name
-	Skip     []map[string]string // each: factor (or "workload", "mode") -> level text
+	Runs     int           // blocks: runs per treatment
+	Warmup   int           // discarded runs per treatment, before block 1
+	Idle     time.Duration // gap before every run
+	Order    string        // OrderShuffled, OrderInterleaved, OrderSequential
+	Seed     *uint64       // nil: drawn when the plan is made, and recorded
+	Timeout  time.Duration // per run
+	Retries  int           // further attempts at a failed or void run
+	Output   int64         // bytes of each stream of a run that are kept
+	Baseline string        // mode name
+	// Sticky leaves the layers of the whole machine (irqbalance, SMT, clocks)
+	// in force between neighbouring runs that ask for the same.
+	Sticky bool
+	Skip   []map[string]string // each: factor (or "workload", "mode") -> level text
 }
 
 // The orders of a plan.

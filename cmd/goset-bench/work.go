@@ -104,6 +104,7 @@ func (w *work) admit(e *harness.Experiment) error {
 	if err := findings.Err(); err != nil {
 		return failed(fmt.Errorf("cannot run experiment %q here:\n%w\nRun it without them: -best-effort, or -set %s", e.Name, err, withoutLayer(findings)))
 	}
+	w.isolation.Share(e.Plan.Sticky)
 	return nil
 }
 
