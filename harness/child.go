@@ -46,20 +46,20 @@ const heapGrowth = 32 << 20
 //   - The garbage collector of this process is off from NewRunner to Close; the
 //     caller calls Quiet between runs.
 //
-// The child leads a session of its own: it has no terminal, and what the
-// terminal sends to the harness does not reach it. Its stdin is /dev/null. The
-// kernel kills it when the harness dies.
+// The child leads a process group of its own, so what the terminal sends to the
+// harness does not reach it. Its stdin is /dev/null. The kernel kills it when
+// the harness dies.
 //
 // The whole tree of a child ends with it. Orphans of the tree are handed to
-// this process by the kernel, so while Execute runs, nothing else in this
-// process may start children, unless it is known to Spare before it can be
-// taken for an orphan. Children that were there before Execute are left alone.
+// this process by the kernel and cannot be told from children that something
+// else here starts while Execute runs, so nothing else may. Children that this
+// process had before (a guard, background load), and what descends from them
+// by then, are left alone.
 //
 // A Runner is not safe for concurrent use.
 type Runner struct {
 	system  // what the operating system needs
 	paths   map[command]string
-	spared  map[int]bool
 	session *isolation.Session
 	heap    []metrics.Sample
 	percent int    // GOGC as it was
@@ -69,9 +69,8 @@ type Runner struct {
 // NewRunner returns a Runner and turns the garbage collector off until Close.
 func NewRunner() (*Runner, error) {
 	r := &Runner{
-		paths:  map[command]string{},
-		spared: map[int]bool{},
-		heap:   []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}},
+		paths: map[command]string{},
+		heap:  []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}},
 	}
 	if err := r.open(); err != nil {
 		return nil, fmt.Errorf("cannot prepare for running children: %w", err)
@@ -111,10 +110,6 @@ func (r *Runner) heapSize() uint64 {
 // Use lets the layers of the runs change the machine in a session; nil: only
 // layers that change nothing but the child can be had.
 func (r *Runner) Use(s *isolation.Session) { r.session = s }
-
-// Spare keeps a child of this process, and its descendants, from being taken
-// for what a run left over.
-func (r *Runner) Spare(pid int) { r.spared[pid] = true }
 
 // Execute runs one process and waits for its whole tree.
 //

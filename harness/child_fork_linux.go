@@ -5,6 +5,7 @@ package harness
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 	"unsafe"
@@ -14,14 +15,15 @@ import (
 
 // What package syscall lacks.
 const (
-	clonePidfd     = 0x1000
-	cloneIntoGroup = 0x200000000
-	sysClone3      = 435
-	prSetPdeathsig = 1
-	sigSetMask     = 2
-	rlimitNofile   = 7
-	clockMonotonic = 1
-	numSignals     = 64
+	sysClone3         = 435
+	clonePidfd        = 0x1000
+	cloneClearSighand = 0x100000000
+	cloneIntoCgroup   = 0x200000000
+	prSetPdeathsig    = 1
+	sigSetMask        = 2
+	rlimitNofile      = 7
+	clockMonotonic    = 1
+	numSignals        = 64
 )
 
 // call is one system call that a child makes between its fork and its exec.
@@ -32,21 +34,17 @@ type call struct {
 	errno uintptr // of the call that failed, after which no other is made
 }
 
-// forkCalls makes a child that shares this process's memory, and runs calls in
-// it, of which the last is execve. It returns when the child has exec'd or
-// ended, with its pid, or with a negated errno. The child touches registers and
-// *calls only. pidfd, unless nil, receives a pidfd.
-//
-// nr is clone, with flags, stack and pidfd as its arguments, or clone3, with the
-// address and the size of its own.
+// forkCalls makes a child with fork, a clone that shares this process's memory
+// and stops the parent until the child's exec or end, and runs calls in it, of
+// which the last is execve. It returns the child's pid or a negated errno. The
+// child touches nothing but registers and *calls.
 //
 // All signals of the calling thread are blocked.
 //
 //go:noescape
-func forkCalls(calls *call, nr, arg0, arg1, arg2 uintptr) (pid int)
+func forkCalls(fork, calls *call) (pid int)
 
-// cloneArgs is struct clone_args as far as Linux 5.7 has it.
-// (uapi/linux/sched.h)
+// cloneArgs is the kernel's struct clone_args as of Linux 5.7.
 type cloneArgs struct {
 	flags, pidfd, childTID, parentTID, exitSignal, stack, stackSize, tls, setTID, setTIDSize, cgroup uint64
 }
@@ -60,24 +58,73 @@ type cloneArgs struct {
 //
 // It lives on the heap, since the kernel is given addresses inside it.
 type forker struct {
+	clone3        bool // the kernel has it: see common
+	args          cloneArgs
 	calls         []call
-	fixed         []call           // calls that are the same for every child
+	fixed         []call           // that are the same for every child
 	births        []isolation.Call // of this child
-	clone         cloneArgs
 	zero          [4]uint64        // struct sigaction of SIG_DFL
-	limit         syscall.Rlimit   // RLIMIT_NOFILE as this process found it
+	limit         *syscall.Rlimit  // RLIMIT_NOFILE as this process found it
 	blocked, mask uint64           // all signals; the thread's own mask
-	stamp         syscall.Timespec // CLOCK_MONOTONIC right before the exec
+	stamp         syscall.Timespec
 	pidfd         int32
 	path, dir     *byte
-	argv, envv    []*byte
+	argv, envv    cStrings
+}
+
+// cStrings are strings as execve takes them, made anew only for other strings:
+// the environment is the same from run to run, and copying it would leave a
+// page of garbage each time.
+type cStrings struct {
+	of   []string
+	ptrs []*byte
+}
+
+func (c *cStrings) set(strs []string) error {
+	if c.ptrs != nil && slices.Equal(c.of, strs) {
+		return nil
+	}
+	ptrs, err := syscall.SlicePtrFromStrings(strs)
+	if err != nil {
+		return err
+	}
+	c.of, c.ptrs = slices.Clone(strs), ptrs
+	return nil
 }
 
 // newForker prepares what all children have in common.
 func newForker() *forker {
-	f := &forker{blocked: ^uint64(0)}
-	// A handler of this process must not run in a child that shares its
-	// memory. The exec would reset it, but signals are unblocked before.
+	f := &forker{blocked: ^uint64(0), clone3: true}
+	if lim, ok := foundLimit(); ok {
+		f.limit = &lim
+	}
+	f.common()
+	return f
+}
+
+// common lists the calls that are the same for every child.
+//
+// The child is the leader of a process group and not of a session: a session is
+// a scheduling group of its own (autogroup), which would give the child half of
+// a CPU against any background load that was started from here; and setsid took
+// 28 µs of the 400 of a run of `true`.
+func (f *forker) common() {
+	f.calls = nil
+	if !f.clone3 {
+		f.resetHandlers()
+	}
+	f.add(syscall.SYS_SETPGID, 0, 0)
+	f.add(syscall.SYS_PRCTL, prSetPdeathsig, uintptr(syscall.SIGKILL))
+	if f.limit != nil {
+		f.add(syscall.SYS_PRLIMIT64, 0, rlimitNofile, uintptr(unsafe.Pointer(f.limit)))
+	}
+	f.fixed, f.calls = f.calls, nil
+}
+
+// resetHandlers takes this process's signal handlers from the child: one that
+// ran there would run in this process's memory. The exec resets them too, but
+// signals are unblocked before. clone3 does it in the kernel.
+func (f *forker) resetHandlers() {
 	for sig := uintptr(1); sig <= numSignals; sig++ {
 		var old [4]uint64
 		_, _, e := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, sig, 0, uintptr(unsafe.Pointer(&old)), 8, 0, 0)
@@ -85,14 +132,6 @@ func newForker() *forker {
 			f.add(syscall.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&f.zero)), 0, 8)
 		}
 	}
-	f.add(syscall.SYS_SETSID)
-	f.add(syscall.SYS_PRCTL, prSetPdeathsig, uintptr(syscall.SIGKILL))
-	if lim, ok := foundLimit(); ok {
-		f.limit = lim
-		f.add(syscall.SYS_PRLIMIT64, 0, rlimitNofile, uintptr(unsafe.Pointer(&f.limit)))
-	}
-	f.fixed, f.calls = f.calls, nil
-	return f
 }
 
 // foundLimit returns the file limit that this process was started with. The Go
@@ -121,15 +160,16 @@ func (f *forker) fork(c *child, job Job, path string, null int, wantPidfd bool, 
 	if err := f.prepare(c, job, path, null, b); err != nil {
 		return err
 	}
-	// Descriptors that others open and then mark close-on-exec are safe from
-	// the child under this lock.
-	syscall.ForkLock.Lock()
-	f.setMask(&f.blocked, &f.mask)
-	pid := f.start(wantPidfd, b.Cgroup)
-	f.setMask(&f.mask, nil)
-	syscall.ForkLock.Unlock()
+	pid := f.run(wantPidfd, b.Cgroup)
 	if pid < 0 && b.Cgroup >= 0 {
 		return fmt.Errorf("cannot fork into the cgroup: %w", syscall.Errno(-pid))
+	}
+	if pid < 0 && f.clone3 {
+		// Kernels before 5.5 and the filters of containers refuse it in as
+		// many ways; what is wrong otherwise is so the second time as well.
+		f.clone3 = false
+		f.common()
+		return f.fork(c, job, path, null, wantPidfd, b)
 	}
 	if pid < 0 {
 		return fmt.Errorf("cannot fork: %w", syscall.Errno(-pid))
@@ -139,31 +179,39 @@ func (f *forker) fork(c *child, job Job, path string, null int, wantPidfd bool, 
 		_, werr := wait4(pid, nil, 0, nil)
 		return errors.Join(err, werr)
 	}
-	c.pid, c.exit, c.start = pid, int(f.pidfd), sinceMonotonic(f.stamp)
+	c.pid, c.exit, c.start = pid, int(f.pidfd), time.Now()
+	if f.stamp != (syscall.Timespec{}) {
+		// Emulators that make a plain fork of a vfork leave it empty.
+		c.start = sinceMonotonic(f.stamp)
+	}
 	return nil
 }
 
-// start makes the child; it returns what forkCalls does.
-func (f *forker) start(wantPidfd bool, cgroup int) (pid int) {
-	const flags = syscall.CLONE_VM | syscall.CLONE_VFORK
-	f.pidfd = -1
-	pidfd := uintptr(0)
+// run forks, and returns when the child has exec'd or ended.
+func (f *forker) run(wantPidfd bool, cgroup int) (pid int) {
+	flags := uint64(syscall.CLONE_VM | syscall.CLONE_VFORK)
+	var pidfd uintptr
+	f.pidfd, f.stamp = -1, syscall.Timespec{}
 	if wantPidfd {
 		// Kernels before 5.2 pass the flag over.
-		pidfd = uintptr(unsafe.Pointer(&f.pidfd))
+		flags, pidfd = flags|clonePidfd, uintptr(unsafe.Pointer(&f.pidfd))
 	}
-	if cgroup < 0 {
-		args := uintptr(flags | syscall.SIGCHLD)
-		if wantPidfd {
-			args |= clonePidfd
+	fork := call{nr: syscall.SYS_CLONE, args: [5]uintptr{uintptr(flags) | uintptr(syscall.SIGCHLD), 0, pidfd}}
+	if f.clone3 {
+		f.args = cloneArgs{flags: flags | cloneClearSighand, pidfd: uint64(pidfd), exitSignal: uint64(syscall.SIGCHLD)}
+		if cgroup >= 0 {
+			f.args.flags, f.args.cgroup = f.args.flags|cloneIntoCgroup, uint64(cgroup)
 		}
-		return forkCalls(&f.calls[0], syscall.SYS_CLONE, args, 0, pidfd)
+		fork = call{nr: sysClone3, args: [5]uintptr{uintptr(unsafe.Pointer(&f.args)), unsafe.Sizeof(f.args)}}
 	}
-	f.clone = cloneArgs{flags: flags | cloneIntoGroup, pidfd: uint64(pidfd), exitSignal: uint64(syscall.SIGCHLD), cgroup: uint64(cgroup)}
-	if wantPidfd {
-		f.clone.flags |= clonePidfd
-	}
-	return forkCalls(&f.calls[0], sysClone3, uintptr(unsafe.Pointer(&f.clone)), unsafe.Sizeof(f.clone), 0)
+	// Descriptors that others open and then mark close-on-exec are kept from
+	// the child by this lock.
+	syscall.ForkLock.Lock()
+	f.setMask(&f.blocked, &f.mask)
+	pid = forkCalls(&fork, &f.calls[0])
+	f.setMask(&f.mask, nil)
+	syscall.ForkLock.Unlock()
+	return pid
 }
 
 // prepare lists the calls of one child.
@@ -171,10 +219,10 @@ func (f *forker) prepare(c *child, job Job, path string, null int, b isolation.B
 	if f.path, err = syscall.BytePtrFromString(path); err != nil {
 		return err
 	}
-	if f.argv, err = syscall.SlicePtrFromStrings(job.Argv); err != nil {
+	if err = f.argv.set(job.Argv); err != nil {
 		return err
 	}
-	if f.envv, err = syscall.SlicePtrFromStrings(job.Env); err != nil {
+	if err = f.envv.set(job.Env); err != nil {
 		return err
 	}
 	// What the layers ask for comes first: a child that gives up privileges
@@ -195,7 +243,7 @@ func (f *forker) prepare(c *child, job Job, path string, null int, b isolation.B
 	}
 	f.add(syscall.SYS_RT_SIGPROCMASK, sigSetMask, uintptr(unsafe.Pointer(&f.mask)), 0, 8)
 	f.add(syscall.SYS_CLOCK_GETTIME, clockMonotonic, uintptr(unsafe.Pointer(&f.stamp)))
-	f.add(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(f.path)), uintptr(unsafe.Pointer(&f.argv[0])), uintptr(unsafe.Pointer(&f.envv[0])))
+	f.add(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(f.path)), uintptr(unsafe.Pointer(&f.argv.ptrs[0])), uintptr(unsafe.Pointer(&f.envv.ptrs[0])))
 	return nil
 }
 
@@ -224,9 +272,23 @@ func (f *forker) failure() error {
 }
 
 // sinceMonotonic turns a reading of CLOCK_MONOTONIC into a time of this
-// process, whose own monotonic clock is the same but for its zero.
+// process, whose own monotonic clock is the same but for its zero. The thread
+// can lose its CPU between the readings that find the zero, so it tries again
+// until they lie close together.
 func sinceMonotonic(then syscall.Timespec) time.Time {
-	var now syscall.Timespec
-	_, _, _ = syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clockMonotonic, uintptr(unsafe.Pointer(&now)), 0)
-	return time.Now().Add(time.Duration(then.Nano() - now.Nano()))
+	const close, tries = 5 * time.Microsecond, 100
+	var zero time.Time
+	best := time.Duration(1<<63 - 1)
+	for range tries {
+		var now syscall.Timespec
+		before := time.Now()
+		_, _, _ = syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clockMonotonic, uintptr(unsafe.Pointer(&now)), 0)
+		if gap := time.Since(before); gap < best {
+			best, zero = gap, before.Add(-time.Duration(now.Nano()))
+		}
+		if best < close {
+			break
+		}
+	}
+	return zero.Add(time.Duration(then.Nano()))
 }

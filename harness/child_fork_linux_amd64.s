@@ -1,21 +1,22 @@
 #include "textflag.h"
 
-// func forkCalls(calls *call, nr, arg0, arg1, arg2 uintptr) (pid int)
+// func forkCalls(fork, calls *call) (pid int)
 //
 // The child shares the parent's stack, so it never touches it: the parent's
 // return address and frame are as they were when the parent goes on.
-TEXT ·forkCalls(SB), NOSPLIT, $0-48
-	MOVQ calls+0(FP), R13
-	MOVQ nr+8(FP), AX
-	MOVQ arg0+16(FP), DI
-	MOVQ arg1+24(FP), SI   // clone: no stack, so the parent's
-	MOVQ arg2+32(FP), DX
-	MOVQ $0, R10
-	MOVQ $0, R8
+TEXT ·forkCalls(SB), NOSPLIT, $0-24
+	MOVQ fork+0(FP), R12
+	MOVQ calls+8(FP), R13
+	MOVQ 0(R12), AX
+	MOVQ 8(R12), DI
+	MOVQ 16(R12), SI
+	MOVQ 24(R12), DX
+	MOVQ 32(R12), R10
+	MOVQ 40(R12), R8
 	SYSCALL
 	TESTQ AX, AX
 	JZ   child
-	MOVQ AX, pid+40(FP)
+	MOVQ AX, pid+16(FP)
 	RET
 
 child:

@@ -1,20 +1,21 @@
 #include "textflag.h"
 
-// func forkCalls(calls *call, nr, arg0, arg1, arg2 uintptr) (pid int)
+// func forkCalls(fork, calls *call) (pid int)
 //
 // The child shares the parent's stack, so it never touches it: the parent's
 // return address and frame are as they were when the parent goes on.
-TEXT ·forkCalls(SB), NOSPLIT, $0-48
-	MOVD calls+0(FP), R19
-	MOVD nr+8(FP), R8
-	MOVD arg0+16(FP), R0
-	MOVD arg1+24(FP), R1   // clone: no stack, so the parent's
-	MOVD arg2+32(FP), R2
-	MOVD $0, R3
-	MOVD $0, R4
+TEXT ·forkCalls(SB), NOSPLIT, $0-24
+	MOVD fork+0(FP), R20
+	MOVD calls+8(FP), R19
+	MOVD 0(R20), R8
+	MOVD 8(R20), R0
+	MOVD 16(R20), R1
+	MOVD 24(R20), R2
+	MOVD 32(R20), R3
+	MOVD 40(R20), R4
 	SVC
 	CBZ  R0, child
-	MOVD R0, pid+40(FP)
+	MOVD R0, pid+16(FP)
 	RET
 
 child:

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -25,12 +26,35 @@ import (
 // roleVar makes the test binary a child with a role of its own.
 const roleVar = "GOSET_TEST_ROLE"
 
+// fifoVar names the file that the child of role "harness" holds open.
+const fifoVar = "GOSET_TEST_FIFO"
+
 func TestMain(m *testing.M) {
 	switch os.Getenv(roleVar) {
 	case "":
 		os.Exit(m.Run())
 	case "threads":
 		printMasks()
+	case "clock": // CLOCK_MONOTONIC
+		var now syscall.Timespec
+		_, _, _ = syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, 1, uintptr(unsafe.Pointer(&now)), 0)
+		fmt.Println(now.Nano())
+	case "spin":
+		var ended atomic.Bool
+		go func() {
+			_, _ = os.Stdin.Read(make([]byte, 1))
+			ended.Store(true)
+		}()
+		for !ended.Load() {
+			continue
+		}
+	case "harness":
+		r, err := NewRunner()
+		if err != nil {
+			panic(err)
+		}
+		_, err = r.Execute(context.Background(), Job{Argv: []string{"sh", "-c", `exec sleep 1000 > "$0"`, os.Getenv(fifoVar)}, Env: os.Environ()})
+		panic(err)
 	case "repin":
 		// The main thread, whichever thread this goroutine runs on: the last
 		// read-back asks for the mask of the process that has ended.
@@ -269,6 +293,9 @@ func TestExecuteIsInterrupted(t *testing.T) {
 	if left := alive(t, arg); left != nil {
 		t.Errorf("processes %v outlived the run", left)
 	}
+	if n, err := syscall.Read(r.wake[0], make([]byte, 1)); err != syscall.EAGAIN {
+		t.Errorf("what woke the run is left for the next one: %d, %v", n, err)
+	}
 	if res, err := r.Execute(ctx, shell("echo never")); err != nil || !res.Interrupted || res.Stdout.Total != 0 {
 		t.Errorf("after the context has ended: %+v, %v", res, err)
 	}
@@ -308,6 +335,51 @@ func TestExecuteEndsWhatHoldsThePipe(t *testing.T) {
 	}
 }
 
+// TestExecuteKeepsLastWords has a grandchild write once its parent is reaped. It
+// has only a moment for that before it is killed, so it gets some tries.
+func TestExecuteKeepsLastWords(t *testing.T) {
+	r := newRunner(t)
+	for range 100 {
+		res := execute(t, r, shell(`(while kill -0 $$ 2>/dev/null; do :; done; echo late) & :`))
+		if string(res.Stdout.Head) == "late\n" {
+			return
+		}
+	}
+	t.Error("what a grandchild writes after the child's end is lost")
+}
+
+func TestChildDiesWithTheHarness(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "held")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVar+"=harness", fifoVar+"="+fifo)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// Opens when the child opens it, and ends with the child.
+	held, err := os.Open(fifo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = held.Read(make([]byte, 1))
+	}()
+	select {
+	case <-ended:
+	case <-time.After(30 * time.Second):
+		t.Error("the child is alive 30 s after the harness was killed")
+	}
+}
+
 func TestExecuteSparesWhatIsNotTheRuns(t *testing.T) {
 	r := newRunner(t)
 	arg := sleepTime(t)
@@ -322,8 +394,7 @@ func TestExecuteSparesWhatIsNotTheRuns(t *testing.T) {
 		})
 		return cmd
 	}
-	before, spared := start(), start()
-	r.Spare(spared.Process.Pid)
+	first, second := start(), start()
 	for _, script := range []string{"sleep $0 & :", ":"} {
 		execute(t, r, shell(script, arg))
 	}
@@ -332,7 +403,7 @@ func TestExecuteSparesWhatIsNotTheRuns(t *testing.T) {
 	if res := execute(t, r, job); !res.TimedOut {
 		t.Error("the run did not time out")
 	}
-	want := map[int]bool{before.Process.Pid: true, spared.Process.Pid: true}
+	want := map[int]bool{first.Process.Pid: true, second.Process.Pid: true}
 	got := alive(t, arg)
 	for _, pid := range got {
 		if !want[pid] {
@@ -474,6 +545,10 @@ func TestAffinityHoldsForEveryThread(t *testing.T) {
 		s := res.Layers[0]
 		if s.Layer != "cpus" || s.Asked != strconv.Itoa(cpu) || s.Achieved != s.Asked || !s.Held {
 			t.Errorf("state %+v", s)
+		}
+		all, ok := res.Counters[CounterInterrupts]
+		if device := res.Counters[CounterDevice]; !ok && r.irqs.file != nil || all < device {
+			t.Errorf("counters %v", res.Counters)
 		}
 	}
 	if now, err := isolation.Allowed(); err != nil || !now.Equal(allowed) {

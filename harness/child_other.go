@@ -87,7 +87,7 @@ func (r *Runner) run(ctx context.Context, job Job, path string, held *isolation.
 		Dir:   job.Dir,
 		Env:   job.Env,
 		Files: []uintptr{r.null.Fd(), out.w.Fd(), errs.w.Fd()},
-		Sys:   &syscall.SysProcAttr{Setsid: true},
+		Sys:   &syscall.SysProcAttr{Setpgid: true},
 	})
 	res.Start = time.Now()
 	out.w.Close()

@@ -3,7 +3,6 @@ package harness
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +26,7 @@ func (l *loader) fail(n *node, rule, hint string) {
 // unknown records a key that the table does not have.
 func (l *loader) unknown(n *node, known []string) {
 	hint := didYouMean(n.key, known)
-	if hint == "" && len(known) <= 12 {
+	if hint == "" && len(known) <= 16 {
 		hint = "known here: " + strings.Join(known, ", ")
 	}
 	l.failAt(n.name, Fault{Key: n.path, Rule: "is no key of this table", Hint: hint})
@@ -125,11 +124,11 @@ func durationWithin(text string, least, most time.Duration) (time.Duration, bool
 	return d, err == nil && d >= least && d <= most
 }
 
-var sizeText = regexp.MustCompile(`^(\d{1,15})(\.\d{1,6})? ?(B|kB|KB|MB|GB|TB|KiB|MiB|GiB|TiB)?$`)
+var sizeText = lazyRegexp(`^(\d{1,15})(\.\d{1,6})? ?(B|kB|KB|MB|GB|TB|KiB|MiB|GiB|TiB)?$`)
 
 // parseSize reads a number of bytes as "16MiB"; "KB" is 1000 bytes.
 func parseSize(text string) (int64, bool) {
-	m := sizeText.FindStringSubmatch(text)
+	m := sizeText().FindStringSubmatch(text)
 	if m == nil {
 		return 0, false
 	}

@@ -87,6 +87,9 @@ func (p *Progress) Done() int { return p.Measured.Sum() + p.Warmup.Sum() }
 
 // Left estimates the time until the last run has ended; see Estimator.
 func (p *Progress) Left() (left time.Duration, ok bool) {
+	if p.estimate == nil {
+		return 0, false
+	}
 	left, ok = p.estimate.Left()
 	return max(0, left-p.gap), ok
 }

@@ -60,12 +60,12 @@ func descendants(pid int) []proc {
 }
 
 // tree returns what is alive of the run's tree: all that descends from this
-// process, without the others and the spared and what descends from those.
+// process, without the others and what descends from those.
 func (r *Runner) tree(others family) []proc {
 	w := &walker{}
 	var roots []proc
 	for _, pid := range w.children(r.self) {
-		if !others[pid] && !r.spared[pid] {
+		if !others[pid] {
 			roots = append(roots, proc{pid, r.self})
 		}
 	}
@@ -251,7 +251,7 @@ func (r *Runner) reapTree(others family) []int {
 	}
 	var left []int
 	for _, pid := range (&walker{}).children(r.self) {
-		if others[pid] || r.spared[pid] {
+		if others[pid] {
 			continue
 		}
 		got, err := wait4(pid, nil, syscall.WNOHANG, nil)

@@ -22,9 +22,12 @@ import (
 
 // Facts is what stands in a manifest about the machine: all that decides a
 // measurement and that the measurement does not say itself. Every field that
-// could not be read is absent. The machine's name and addresses are left out:
-// a result is published, and its machine need not be.
+// could not be read is absent.
 type Facts struct {
+	// Hostname is left out by [ReadFacts]: a result is published, and its
+	// machine need not be. Who asks for it sets it from [FS.Hostname].
+	Hostname string `json:"hostname,omitempty"`
+
 	Kernel    KernelFacts     `json:"kernel"`
 	CPU       CPUFacts        `json:"cpu"`
 	Topology  *TopologyFacts  `json:"topology,omitempty"`
@@ -162,6 +165,9 @@ func ReadFacts(f FS) Facts {
 	r.load()
 	return r.facts
 }
+
+// Hostname reads the machine's name.
+func (f FS) Hostname() (string, error) { return f.text("proc/sys/kernel/hostname") }
 
 type factReader struct {
 	fs    FS

@@ -101,8 +101,8 @@ func TestFactsOfThisMachine(t *testing.T) {
 	for _, u := range facts.Unread {
 		t.Errorf("cannot read %s: %s", u.What, u.Cause)
 	}
-	name, err := os.Hostname()
-	if err != nil {
+	name, err := Local.Hostname()
+	if err != nil || facts.Hostname != "" {
 		t.Fatal(err)
 	}
 	if facts.Kernel.Release == "" || facts.Topology == nil || facts.Memory == nil {

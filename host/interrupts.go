@@ -179,8 +179,12 @@ func ParseInterrupts(text []byte) (*Interrupts, error) {
 	return x, nil
 }
 
-// maxCounts bounds rows × columns: 8192 CPUs with 8192 rows.
-const maxCounts = 1 << 26
+// The bounds of a text: 8192 CPUs with 8192 rows, and for fewer CPUs 65,536
+// rows; nr_irqs of large machines is some thousands.
+const (
+	maxCounts = 1 << 26
+	maxRows   = 1 << 16
+)
 
 // Parse reads the text of a /proc/interrupts into x, over what x held before.
 // After an error x is empty. The text is not kept.
@@ -291,6 +295,9 @@ func (x *Interrupts) parseRow(n int, text []byte) (rowEnd, error) {
 func (x *Interrupts) useRow(n int, label []byte) error {
 	if n < len(x.Rows) && string(label) == x.Rows[n].Label {
 		return nil
+	}
+	if n >= maxRows {
+		return fmt.Errorf("it has more than %d rows", maxRows)
 	}
 	// From here on the layout differs: what follows is read as new.
 	x.Rows = x.Rows[:min(n, len(x.Rows))]

@@ -2,13 +2,13 @@ package isolation
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"goset/cpulist"
+	"goset/host"
 )
 
 // maxMask bounds the mask that the kernel is asked for, in CPUs. Linux is built
@@ -19,11 +19,7 @@ const maxMask = 1 << 20
 // sched_getaffinity of its main thread, which cpusets and containers narrow.
 // While threads are kept off a task's CPUs (KeepOff), it is what they kept.
 func Allowed() (cpulist.Set, error) {
-	mask, err := affinity(os.Getpid())
-	if err != nil {
-		return cpulist.Set{}, fmt.Errorf("cannot read the affinity of this process: %w", err)
-	}
-	return setOf(mask), nil
+	return host.Affinity(os.Getpid())
 }
 
 // affinity reads the mask of a thread; 0 is the calling one. The kernel refuses
@@ -84,40 +80,16 @@ func whyLacking(lacking cpulist.Set) string {
 			parts = append(parts, named(s)+verb+what)
 		}
 	}
-	present, perr := readCPUs("/sys/devices/system/cpu/present")
-	online, oerr := readCPUs("/sys/devices/system/cpu/online")
-	if perr != nil || oerr != nil {
+	top, err := host.Local.Topology()
+	if err != nil || top.Present == nil {
 		// Without sysfs (a bare container) the cause cannot be told.
 		say(lacking, "not allowed")
 		return strings.Join(parts, "; ")
 	}
-	absent := lacking.Minus(present)
-	offline := lacking.Minus(absent).Minus(online)
+	absent := lacking.Minus(*top.Present)
+	offline := lacking.Minus(absent).Minus(top.Online)
 	say(absent, "not on this machine")
 	say(offline, "offline")
 	say(lacking.Minus(absent).Minus(offline), "not allowed to this process (its affinity or cpuset leaves them out)")
 	return strings.Join(parts, "; ")
-}
-
-// readCPUs reads a file of sysfs that holds a CPU list.
-func readCPUs(path string) (cpulist.Set, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return cpulist.Set{}, err
-	}
-	return cpulist.Parse(strings.TrimSpace(string(text)))
-}
-
-// withSiblings adds the SMT siblings of every CPU. A CPU whose topology is not
-// told has none.
-func withSiblings(cpus cpulist.Set) cpulist.Set {
-	all := cpus
-	for _, cpu := range cpus.CPUs() {
-		siblings, err := readCPUs(fmt.Sprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu))
-		if err != nil {
-			continue
-		}
-		all = all.Union(siblings)
-	}
-	return all
 }

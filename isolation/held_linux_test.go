@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"goset/cpulist"
+	"goset/host"
 )
 
 // twoCPUs returns the CPUs of this process, of which the tests need two.
@@ -57,20 +58,16 @@ func TestMasksOfManyCPUs(t *testing.T) {
 }
 
 func TestWhyLacking(t *testing.T) {
-	present, err := readCPUs("/sys/devices/system/cpu/present")
-	if errors.Is(err, os.ErrNotExist) {
-		t.Skip("unsupported here: no sysfs")
-	}
+	top, err := host.Local.Topology()
 	if err != nil {
 		t.Fatal(err)
+	}
+	if top.Present == nil {
+		t.Skip("unsupported here: the kernel does not tell which CPUs are present")
 	}
 	// A CPU that is present and online lacks only because this process may not
 	// use it.
-	online, err := readCPUs("/sys/devices/system/cpu/online")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := whyLacking(cpulist.Of(online.First(), present.Last()+1))
+	got := whyLacking(cpulist.Of(top.Online.First(), top.Present.Last()+1))
 	for _, part := range []string{"is not on this machine", "is not allowed to this process"} {
 		if !strings.Contains(got, part) {
 			t.Errorf("%q lacks %q", got, part)
@@ -117,8 +114,8 @@ func TestKeepOff(t *testing.T) {
 			t.Errorf("a thread may run on %v", mask)
 		}
 	}
-	if kept.Note() != "" && withSiblings(task).Len() == 1 {
-		t.Errorf("note %q", kept.Note())
+	if cores, err := host.Local.Siblings(task); err != nil || kept.Note() != "" && !allowed.SubsetOf(cores) {
+		t.Errorf("note %q, siblings %v, %v", kept.Note(), cores, err)
 	}
 	if err := kept.Restore(); err != nil {
 		t.Fatal(err)

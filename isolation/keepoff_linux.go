@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"goset/cpulist"
+	"goset/host"
 )
 
 // Kept is the threads of this process, kept off a task's CPUs. Its nil value
@@ -37,8 +38,12 @@ func KeepOff(cpus cpulist.Set) (*Kept, error) {
 	if err != nil {
 		return nil, err
 	}
+	cores, err := host.Local.Siblings(cpus)
+	if err != nil {
+		return nil, err
+	}
 	k := &Kept{}
-	rest := allowed.Minus(withSiblings(cpus))
+	rest := allowed.Minus(cores)
 	if rest.Empty() {
 		if rest = allowed.Minus(cpus); rest.Empty() {
 			k.note = "the harness shares the task's CPUs: no other CPU is allowed to it"

@@ -12,6 +12,9 @@ type Statistic func(samples [][]float64) (v float64, ok bool)
 
 // LogSDRatio is ln(sd x/sd y).
 func LogSDRatio(s [][]float64) (float64, bool) {
+	if len(s) < 2 {
+		return 0, false
+	}
 	a, okA := LogSD(s[:1])
 	b, okB := LogSD(s[1:2])
 	return a - b, okA && okB
@@ -19,12 +22,18 @@ func LogSDRatio(s [][]float64) (float64, bool) {
 
 // LogSD is ln sd of the first sample.
 func LogSD(s [][]float64) (float64, bool) {
+	if len(s) == 0 {
+		return 0, false
+	}
 	sd := sdOf(s[0])
 	return math.Log(sd), sd > 0
 }
 
 // LogMedianRatio is ln(median x/median y).
 func LogMedianRatio(s [][]float64) (float64, bool) {
+	if len(s) < 2 || len(s[0]) == 0 || len(s[1]) == 0 {
+		return 0, false
+	}
 	a, b := median(s[0]), median(s[1])
 	if a <= 0 || b <= 0 {
 		return 0, false
@@ -33,7 +42,12 @@ func LogMedianRatio(s [][]float64) (float64, bool) {
 }
 
 // SampleMedian is the median of the first sample.
-func SampleMedian(s [][]float64) (float64, bool) { return median(s[0]), true }
+func SampleMedian(s [][]float64) (float64, bool) {
+	if len(s) == 0 || len(s[0]) == 0 {
+		return 0, false
+	}
+	return median(s[0]), true
+}
 
 func sdOf(xs []float64) float64 {
 	if len(xs) < 2 {

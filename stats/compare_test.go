@@ -189,6 +189,28 @@ func TestSensitivitySeesASingleRun(t *testing.T) {
 	}
 }
 
+func TestCheckSelf(t *testing.T) {
+	x, y := normal(21, 20, 1), normal(22, 20, 1)
+	s, err := CheckSelf(x, y, 0, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Relabelled within blocks the null hypothesis is true: 200 splits at 5%
+	// exceed 24 claims once in 10,000.
+	if s.Splits != 200 || s.LocationClaims > 24 || s.SpreadClaims > 24 {
+		t.Errorf("self-check of equal modes: %d and %d claims in %d splits", s.LocationClaims, s.SpreadClaims, s.Splits)
+	}
+	if s.Failed != (s.Comparison.Location.Verdict.Claims() || s.Comparison.Spread.Verdict.Claims()) {
+		t.Error("Failed does not follow the verdicts")
+	}
+	if s, err := CheckSelf(plus(x, 50), y, 1, Options{}); err != nil || !s.Failed {
+		t.Errorf("a difference between A and A passes: %v", err)
+	}
+	if s, err := CheckSelf(nil, nil, 2, Options{}); err != nil || s.Failed || s.LocationClaims != 0 {
+		t.Errorf("no runs: %+v, %v", s, err)
+	}
+}
+
 // BenchmarkCompareTable is a table of 12 cells of 50 runs: 12 summaries, 11
 // comparisons with the baseline, Holm.
 func BenchmarkCompareTable(b *testing.B) {

@@ -111,7 +111,7 @@ func (c *OrderCheck) carryOver(residual [][]float64, byPosition [][]int, k int) 
 	for m, rs := range after {
 		co := CarryOver{Mode: m, N: len(rs), Mean: undefined("no observations"), P: undefined("no observations")}
 		if len(rs) > 0 {
-			co.Mean, co.P = defined(meanOf(rs)), SignTest(rs)
+			co.Mean, co.P = defined(meanOf(rs)), signTest(rs)
 		}
 		c.Predecessor = append(c.Predecessor, co)
 	}
@@ -125,7 +125,7 @@ func (c *OrderCheck) judge() {
 	adjusted := holmValues(family)
 	c.PositionAdj = adjusted[0]
 	if c.PositionAdj.OK && c.PositionAdj.V < flagLevel {
-		c.Warnings = append(c.Warnings, "the place within a round matters (Friedman p_adj = "+formatP(c.PositionAdj.V)+"): run in random order")
+		c.Warnings = append(c.Warnings, "the place within a round matters (Friedman p_adj "+relationP(c.PositionAdj.V)+"): run in random order")
 	}
 	for i := range c.Predecessor {
 		c.Predecessor[i].PAdj = adjusted[i+1]
@@ -134,7 +134,14 @@ func (c *OrderCheck) judge() {
 
 // SignTest is the exact two-sided sign test of d about zero; zeros are left
 // out. Without a nonzero value p is 1.
-func SignTest(d []float64) Value {
+func SignTest(d []float64) (Value, error) {
+	if err := checkFinite(d); err != nil {
+		return Value{}, err
+	}
+	return signTest(d), nil
+}
+
+func signTest(d []float64) Value {
 	n, plus := 0, 0
 	for _, v := range d {
 		if v != 0 {

@@ -1,6 +1,9 @@
 package stats
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // PageTrend is Page's test of an ordered alternative over the levels of a
 // sweep, within blocks (Page, JASA 58 (1963) 216).
@@ -94,25 +97,11 @@ func pageOf(rows [][]float64, k int) PageTrend {
 	return t
 }
 
-// exact convolves the laws of the blocks' contributions.
+// exact convolves the laws of the blocks' contributions Σ level·(doubled rank).
 func (t *PageTrend) exact(ranks [][]int, doubled int) {
-	law := map[int]float64{0: 1}
+	law := []float64{1}
 	for _, r := range ranks {
-		block := map[int]float64{}
-		permutations(append([]int(nil), r...), 0, func(p []int) {
-			sum := 0
-			for j, v := range p {
-				sum += (j + 1) * v
-			}
-			block[sum]++
-		})
-		next := make(map[int]float64, len(law)+len(block))
-		for s, p := range law {
-			for add, count := range block {
-				next[s+add] += p * count / factorial(len(r))
-			}
-		}
-		law = next
+		law = convolve(law, blockLaw(r))
 	}
 	var greater, both float64
 	center := int(math.Round(2 * t.Mean))
@@ -125,6 +114,37 @@ func (t *PageTrend) exact(ranks [][]int, doubled int) {
 		}
 	}
 	t.P, t.Greater, t.Exact = defined(math.Min(1, both)), defined(math.Min(1, greater)), true
+}
+
+// blockLaw is the law of one block's contribution over all orders of its ranks.
+func blockLaw(ranks []int) []float64 {
+	largest := 0
+	for j, r := range slices.Sorted(slices.Values(ranks)) {
+		largest += (j + 1) * r
+	}
+	law := make([]float64, largest+1)
+	share := 1 / factorial(len(ranks))
+	permutations(slices.Clone(ranks), 0, func(p []int) {
+		sum := 0
+		for j, v := range p {
+			sum += (j + 1) * v
+		}
+		law[sum] += share
+	})
+	return law
+}
+
+func convolve(a, b []float64) []float64 {
+	out := make([]float64, len(a)+len(b)-1)
+	for j, q := range b {
+		if q == 0 {
+			continue
+		}
+		for i, p := range a {
+			out[i+j] += p * q
+		}
+	}
+	return out
 }
 
 // permutations calls visit with every order of xs[from:]; xs is its own.

@@ -114,11 +114,14 @@ func everything(x, y []float64) map[string]func() (any, error) {
 			return KaliberaJonesRatio(x, []int{len(x)}, y, []int{len(y)}, Level)
 		},
 		"BCa":                   func() (any, error) { return BCa([][]float64{x, y}, LogSDRatio, false, Level, r) },
+		"BCa of one sample":     func() (any, error) { return BCa([][]float64{x}, LogMedianRatio, false, Level, r) },
+		"SignTest":              func() (any, error) { return SignTest(x) },
 		"AcrossSessions":        func() (any, error) { v, i, err := AcrossSessions(x, Level); return []any{v, i}, err },
 		"RankCorrelate":         func() (any, error) { return RankCorrelate(x, y) },
 		"Compare":               func() (any, error) { return Compare(x, y, Options{Resampling: r}) },
 		"Compare unblocked":     func() (any, error) { return Compare(x, y, Options{Unblocked: true, Resampling: r}) },
 		"Compare equivalence":   func() (any, error) { return Compare(x, y, Options{Equivalence: [2]float64{0.8, 1.25}, Resampling: r}) },
+		"CheckSelf":             func() (any, error) { return CheckSelf(x, y, 3, Options{Resampling: r}) },
 		"CompareWithoutFlagged": func() (any, error) { return CompareWithoutFlagged(x, y, Options{Resampling: r}) },
 	}
 }

@@ -152,7 +152,7 @@ func (l *LocationChange) unresolved(n int, rounds string) string {
 	if !l.Resolves.OK {
 		return fmt.Sprintf("not resolved: observed %s, %s", l.format(l.Change.V), l.Resolves.Why)
 	}
-	text := fmt.Sprintf("not resolved: %d %s resolve a change of %s; observed %s", n, rounds, l.format(l.Resolves.V), l.format(l.Change.V))
+	text := fmt.Sprintf("not resolved: %d %s resolve a change of ±%s; observed %s", n, rounds, l.format(l.Resolves.V)[1:], l.format(l.Change.V))
 	return text + wouldNeed(l.Needs, n, rounds)
 }
 

@@ -15,6 +15,7 @@ const (
 	exitDone        = 0
 	exitFailed      = 1 // a run or a layer failed
 	exitUsage       = 2 // usage or experiment faults
+	exitWorse       = 3 // compare -fail-on: a cell is surely worse
 	exitInterrupted = 130
 )
 
@@ -44,7 +45,11 @@ type app struct {
 // run is the whole program. It returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{stdin, stdout, stderr}
-	root := a.root()
+	first := ""
+	if len(args) > 0 {
+		first = args[0]
+	}
+	root := a.root(first)
 	root.SetArgs(oneDash(args))
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -73,8 +78,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // errSaid is for failures whose message is already on the terminal.
 var errSaid = errors.New("said")
 
-// root builds the command tree anew for every call: nothing is global.
-func (a *app) root() *cobra.Command {
+// root builds the command tree anew for every call: nothing is global. A tree
+// for "workload" holds that command alone: a kernel's process does as little
+// as it can before what it measures.
+func (a *app) root(only string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "goset-bench",
 		Short:         "Run benchmark experiments under modes of CPU isolation",
@@ -86,7 +93,12 @@ func (a *app) root() *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("goset-bench {{.Version}}\n")
-	root.AddCommand(a.runCommand(), a.planCommand(), a.resumeCommand(), a.reportCommand(), a.listCommand(), a.workloadCommand(), a.restoreCommand(), a.guardCommand())
+	if only == "workload" {
+		root.AddCommand(a.workloadCommand())
+		return root
+	}
+	root.AddCommand(a.runCommand(), a.planCommand(), a.resumeCommand(), a.reportCommand(), a.listCommand(), a.workloadCommand(),
+		a.compareCommand(), a.aaCommand(), a.restoreCommand(), a.guardCommand())
 	return root
 }
 
@@ -98,9 +110,12 @@ own, and prints median, interval, sd and spread per mode, with CSV beside it.
   goset-bench run quickstart            four kernels under three modes, a minute
   goset-bench plan published            what a file would do here; changes nothing
   goset-bench run -runs 10 -- ./task    any command, without a file
+  goset-bench compare MONDAY TUESDAY    which cells differ, and how sure that is
+  goset-bench aa quickstart             the noise floor of this machine
 
 Flags may be written with one dash or two. Exit codes: 0 done, 1 a run or a
-layer failed, 2 usage or experiment faults, 130 interrupted.`
+layer failed, 2 usage or experiment faults, 3 worse than compare -fail-on allows,
+130 interrupted.`
 
 // oneDash lets every long flag be written with one dash, as Go's own tools
 // do: pflag would read -runs as a cluster of one-letter flags. Words after

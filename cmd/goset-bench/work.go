@@ -7,13 +7,17 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"syscall"
+	"time"
 
 	"goset/cpulist"
 	"goset/harness"
 	"goset/host"
 	"goset/isolation"
+	"goset/rank"
+	"goset/report"
 )
 
 // work is what running, as against reading, needs: the runner of children, the
@@ -27,6 +31,8 @@ type work struct {
 	isolation  *isolation.Session // nil: the machine is free again
 	progress   *progress
 	table      tableStyle
+	// after reports on the folder instead of the tables; nil: the tables.
+	after func(context.Context, *harness.Results) error
 }
 
 // newWork takes the machine, so that what is learned of it from here on is not
@@ -40,6 +46,10 @@ func (a *app) newWork(ctx context.Context, prefs *preferences) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
+	watching, err := prefs.on("watch")
+	if err != nil {
+		return nil, err
+	}
 	machine, err := a.isolationOptions(prefs)
 	if err != nil {
 		return nil, err
@@ -49,6 +59,11 @@ func (a *app) newWork(ctx context.Context, prefs *preferences) (*work, error) {
 		return nil, err
 	}
 	w := &work{app: a, bestEffort: bestEffort, user: taskUser(prefs), progress: newProgress(a.stderr, quiet), table: style}
+	if watching {
+		// The style is that of stdout, which may be a file while this is a terminal.
+		color := style.color || prefs.text("color", "auto") == "auto" && os.Getenv("NO_COLOR") == ""
+		w.progress.watch = newWatch(a.stderr, color)
+	}
 	if w.isolation, err = isolation.Open(ctx, machine); err != nil {
 		return nil, failed(err)
 	}
@@ -136,7 +151,7 @@ func layerFindings(e *harness.Experiment, bestEffort bool, user string) (isolati
 		if bestEffort {
 			layers = layers.BestEffort()
 		}
-		for _, f := range isolation.Check(layers) {
+		for _, f := range append(isolation.Check(layers), choiceFinding(layers)...) {
 			if !slices.ContainsFunc(all, func(g *isolation.Unsupported) bool { return g.Error() == f.Error() }) {
 				all = append(all, f)
 			}
@@ -145,19 +160,41 @@ func layerFindings(e *harness.Experiment, bestEffort bool, user string) (isolati
 	return all, nil
 }
 
+// choiceFinding asks whether the quietest CPUs can be found here. When the CPUs
+// cannot be had at all, isolation has said so.
+func choiceFinding(layers isolation.Mode) isolation.Findings {
+	if layers.CPUs != "quietest" {
+		return nil
+	}
+	err := harness.NewChooser(host.Local).Check(layers)
+	var refused *rank.Refused
+	if err == nil || errors.As(err, &refused) || errors.Is(err, host.ErrUnsupported) {
+		return nil
+	}
+	return isolation.Findings{{
+		Mode: layers.Name, Layer: "cpus", Reason: err.Error(), Optional: slices.Contains(layers.Optional, "cpus"),
+		Hint: `cpus = "quietest" ranks them by /proc/interrupts; name them, or take "rotate"`,
+	}}
+}
+
 // session is what Execute and Resume have in common.
 func (w *work) session(e *harness.Experiment, dir string) harness.Session {
 	self, err := os.Executable()
 	if err != nil {
 		self = os.Args[0]
 	}
-	return harness.Session{
+	s := harness.Session{
 		Experiment: e, Dir: dir,
 		Executor: w.runner, Chooser: harness.NewChooser(host.Local), Extractor: harness.NewExtractor,
 		Self: []string{self, "workload"}, Env: os.Environ(), Allowed: w.allowed,
 		User:       w.user,
 		BestEffort: w.bestEffort, Events: w.progress.event, Quiet: w.runner.Quiet,
 	}
+	// Not a nil *Stopper in the interface.
+	if stop := report.NewStopper(e); stop != nil {
+		s.Stopper = stop
+	}
+	return s
 }
 
 // execute runs a session under signals, then writes the derived files and
@@ -171,7 +208,9 @@ func (w *work) execute(parent context.Context, flags *tableFlags, session func(c
 	signal.Notify(pipe, syscall.SIGPIPE)
 	defer signal.Stop(pipe)
 
+	start := time.Now()
 	sum, err := session(ctx)
+	lasted := time.Since(start)
 	w.progress.end()
 	interrupted := errors.Is(err, harness.ErrInterrupted)
 	// While signals are still caught: nothing that comes after needs the
@@ -179,24 +218,48 @@ func (w *work) execute(parent context.Context, flags *tableFlags, session func(c
 	if rerr := w.release(); rerr != nil {
 		return failed(errors.Join(rerr, err))
 	}
-	if err != nil && !interrupted {
+	var changed *harness.ChangedError
+	switch {
+	case errors.As(err, &changed):
+		return &exitError{exitUsage, err}
+	case err != nil && !interrupted:
 		return failed(err)
 	}
 	// A second Ctrl-C ends the writing of tables as it would end any program.
 	stop()
-	if err := w.finish(parent, sum, flags); err != nil {
+	if err := w.finish(parent, sum, flags, lasted); err != nil {
 		return err
 	}
 	return verdict(sum, interrupted)
 }
 
-// finish writes the derived files and prints the tables.
-func (w *work) finish(ctx context.Context, sum harness.Summary, flags *tableFlags) error {
+// pageAfter is how long a session has to last for its page to be written
+// unasked: the page takes about a tenth of a second, which would be felt after
+// a second of very short runs.
+const pageAfter = 5 * time.Second
+
+// finish writes the derived files and prints the tables. A page that is there
+// already is written anew: it would tell of fewer runs than the folder has.
+func (w *work) finish(ctx context.Context, sum harness.Summary, flags *tableFlags, lasted time.Duration) error {
 	results, err := harness.OpenResults(sum.Dir)
 	if err != nil {
 		return failed(err)
 	}
-	return w.write(ctx, results, sum.Dir, flags, w.table)
+	if w.after != nil {
+		err := w.after(ctx, results)
+		fmt.Fprintf(w.stdout, "results: %s\n", sum.Dir)
+		return err
+	}
+	opt, err := flags.options(results.Manifest)
+	if err != nil {
+		return err
+	}
+	r, err := read(ctx, results, opt)
+	if err != nil {
+		return err
+	}
+	_, err = os.Stat(filepath.Join(sum.Dir, report.PageFile))
+	return w.write(ctx, r, sum.Dir, lasted >= pageAfter || err == nil, w.table)
 }
 
 // verdict turns a summary into the exit code.
@@ -206,7 +269,7 @@ func verdict(sum harness.Summary, interrupted bool) error {
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted after %d of %d runs; go on with: goset-bench resume %s",
 			sum.Measured.Sum()+sum.Warmup.Sum(), sum.Total, sum.Dir)}
 	case sum.Failed() > 0:
-		return failed(fmt.Errorf("%d of %d runs failed; their output is in %s", sum.Failed(), sum.Total, sum.Dir))
+		return failed(fmt.Errorf("%d of %d runs failed; the reasons are below the tables and in %s", sum.Failed(), sum.Total, sum.Dir))
 	case sum.Void() > 0:
 		return failed(fmt.Errorf("%d of %d runs are void; the reasons are below the tables and in %s", sum.Void(), sum.Total, sum.Dir))
 	}
