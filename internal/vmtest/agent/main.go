@@ -31,6 +31,7 @@ var tools = map[string]func(args []string) error{
 	"gap":      gap,
 	"mask":     mask,
 	"guards":   printGuards,
+	"filtered": filtered,
 	"sweep":    sweep,
 	"killat":   killat,
 }

@@ -98,7 +98,7 @@ func (s *sweeper) point(at int) (bool, error) {
 		fmt.Fprintf(console, "sweep: guard %s, point %d: %s\n", s.guard, at, t.killed)
 		_ = console.Close()
 	}
-	healing, err := s.heal()
+	healing, err := s.heal(t.ended)
 	if err != nil {
 		fmt.Printf("point %d (%s): %v\n%s", at, t.killed, err, text)
 	}
@@ -117,26 +117,21 @@ func (s *sweeper) point(at int) (bool, error) {
 	return true, nil
 }
 
-// heal waits for the guard, or runs the restore command, and says how long it
-// took.
-func (s *sweeper) heal() (time.Duration, error) {
-	start := time.Now()
+// heal says how long the guard took since the kill, which the trace waited
+// for, or runs the restore command.
+func (s *sweeper) heal(killed time.Time) (time.Duration, error) {
 	if s.guard == "dead" {
 		words := strings.Fields(s.restore)
 		out, err := exec.Command(words[0], words[1:]...).CombinedOutput()
 		if err != nil {
-			return time.Since(start), fmt.Errorf("%s: %w: %s", s.restore, err, out)
+			err = fmt.Errorf("%s: %w: %s", s.restore, err, out)
 		}
-		return time.Since(start), nil
+		return time.Since(killed), err
 	}
-	for end := start.Add(20 * time.Second); ; pause() {
-		if len(guards(0)) == 0 {
-			return time.Since(start), nil
-		}
-		if time.Now().After(end) {
-			return time.Since(start), errors.New("the guard is still there after 20 seconds")
-		}
+	if left := guards(0); len(left) > 0 {
+		return time.Since(killed), fmt.Errorf("guards %v outlived their work", left)
 	}
+	return time.Since(killed), nil
 }
 
 // settled takes snapshots until one equals what is wanted, or two in a row are

@@ -22,6 +22,9 @@ import (
 
 // tracer runs a command and looks at every system call of its threads, but not
 // of its children, by which it changes the machine or its journal: the points.
+// It follows the children as well, its guard among them, and returns when all
+// are gone: the filter that picks the calls is theirs too, and a call that it
+// picks fails where nobody traces.
 type tracer struct {
 	stateDir string
 	killAt   int // the number of the point before which it is killed; 0: none
@@ -30,7 +33,8 @@ type tracer struct {
 
 	pid    int
 	points int
-	killed string // what the point was
+	killed string    // what the point was
+	ended  time.Time // when it was killed
 }
 
 // trace runs the command to its end and returns what it printed.
@@ -43,7 +47,7 @@ func (t *tracer) trace(argv []string) (string, error) {
 		return "", err
 	}
 	defer file.Close()
-	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd := exec.Command("/proc/self/exe", append([]string{"filtered"}, argv...)...)
 	cmd.Stdout, cmd.Stderr = file, file
 	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true, Setpgid: true}
 	if err := cmd.Start(); err != nil {
@@ -66,11 +70,11 @@ func (t *tracer) follow() error {
 	if _, err := unix.Wait4(t.pid, &status, unix.WALL, nil); err != nil {
 		return err
 	}
-	const options = unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACESYSGOOD | unix.PTRACE_O_EXITKILL
+	const options = unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK | unix.PTRACE_O_TRACESECCOMP
 	if err := unix.PtraceSetOptions(t.pid, options); err != nil {
 		return err
 	}
-	if err := unix.PtraceSyscall(t.pid, 0); err != nil {
+	if err := unix.PtraceCont(t.pid, 0); err != nil {
 		return err
 	}
 	for {
@@ -84,9 +88,6 @@ func (t *tracer) follow() error {
 			return err
 		}
 		if status.Exited() || status.Signaled() {
-			if tid == t.pid {
-				return nil
-			}
 			continue
 		}
 		t.stopped(tid, status)
@@ -98,7 +99,10 @@ func (t *tracer) follow() error {
 func (t *tracer) stopped(tid int, status unix.WaitStatus) {
 	signal := 0
 	switch {
-	case status.StopSignal() == unix.SIGTRAP|0x80:
+	case status.StopSignal() == unix.SIGTRAP && status.TrapCause() == unix.PTRACE_EVENT_SECCOMP:
+		if !t.own(tid) {
+			break
+		}
 		if what := t.point(tid); what != "" {
 			t.points++
 			if t.points == t.killAt {
@@ -106,6 +110,7 @@ func (t *tracer) stopped(tid int, status unix.WaitStatus) {
 				if t.first != nil {
 					t.first(t.pid)
 				}
+				t.ended = time.Now()
 				_ = unix.Kill(t.pid, unix.SIGKILL)
 				return
 			}
@@ -115,7 +120,39 @@ func (t *tracer) stopped(tid int, status unix.WaitStatus) {
 	default:
 		signal = int(status.StopSignal())
 	}
-	_ = unix.PtraceSyscall(tid, signal)
+	_ = unix.PtraceCont(tid, signal)
+}
+
+// own tells the command's threads from those of its children.
+func (t *tracer) own(tid int) bool {
+	_, err := os.Stat(fmt.Sprintf("/proc/%d/task/%d", t.pid, tid))
+	return err == nil
+}
+
+// picked are the system calls that a tracer looks at.
+var picked = []uint32{unix.SYS_WRITE, unix.SYS_PWRITE64, unix.SYS_WRITEV, unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_FTRUNCATE,
+	unix.SYS_MKDIR, unix.SYS_RMDIR, unix.SYS_UNLINK, unix.SYS_MKDIRAT, unix.SYS_UNLINKAT, unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2,
+	unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_KILL}
+
+// filtered becomes a command of which the picked calls stop for the tracer, and
+// no others: a stop at every call makes the command many times slower.
+func filtered(argv []string) error {
+	if len(argv) == 0 {
+		return errors.New("want a command")
+	}
+	program := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}} // the number of the call
+	for _, nr := range picked {
+		program = append(program,
+			unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: nr, Jt: 0, Jf: 1},
+			unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_TRACE})
+	}
+	program = append(program, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW})
+	runtime.LockOSThread()
+	filter := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
+	if err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&filter)), 0, 0); err != nil {
+		return fmt.Errorf("cannot set the filter: %w", err)
+	}
+	return become(argv)
 }
 
 // syscallInfo is struct ptrace_syscall_info of include/uapi/linux/ptrace.h.
@@ -130,14 +167,14 @@ type syscallInfo struct {
 
 const (
 	ptraceGetSyscallInfo = 0x420e
-	syscallEntry         = 1
+	syscallSeccomp       = 3
 )
 
 // point says what a thread is about to change; "": nothing that counts.
 func (t *tracer) point(tid int) string {
 	var info syscallInfo
 	_, _, errno := unix.Syscall6(unix.SYS_PTRACE, ptraceGetSyscallInfo, uintptr(tid), unsafe.Sizeof(info), uintptr(unsafe.Pointer(&info)), 0, 0)
-	if errno != 0 || info.op != syscallEntry {
+	if errno != 0 || info.op != syscallSeccomp {
 		return ""
 	}
 	onFile := func(name string) string { return t.onPath(name, t.link(fmt.Sprintf("fd/%d", int32(info.args[0])))) }
