@@ -153,11 +153,11 @@ func JSONDocument(w io.Writer, d *Document) error {
 }
 
 // nonNil keeps an empty list from being written as null.
-func nonNil(ss []string) []string {
-	if ss == nil {
-		return []string{}
+func nonNil[T any](s []T) []T {
+	if s == nil {
+		return []T{}
 	}
-	return ss
+	return s
 }
 
 // maybe is a number, or null where it is undefined.

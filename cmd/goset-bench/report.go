@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 
@@ -16,6 +17,7 @@ type reportFlags struct {
 	format string
 	write  bool
 	rules  bool
+	plots  string
 }
 
 func (a *app) reportCommand() *cobra.Command {
@@ -25,7 +27,9 @@ func (a *app) reportCommand() *cobra.Command {
 		Short: "Print the tables of a result folder again, or of figures taken elsewhere",
 		Long: `report computes the tables of a result folder anew from its records, on any
 machine. With -write it also writes the folder's derived files anew: runs.csv,
-iterations.csv.gz, summary.csv, summary.md, contrasts.csv and bench.txt.
+iterations.csv.gz, summary.csv, summary.md, contrasts.csv, bench.txt and
+report.html, a page that needs no network. -plots DIR writes every plot of that
+page as SVG and PNG.
 
 Of files it reads the Go benchmark format and hyperfine's JSON, and gives them
 the same statistics: each file is a mode, the first one the baseline; a single
@@ -39,7 +43,8 @@ with pass, fail or not applicable and the reason.`,
 		},
 	}
 	f.table.add(cmd.Flags())
-	cmd.Flags().StringVar(&f.format, "format", "text", "text, markdown, csv, contrasts, json or bench")
+	cmd.Flags().StringVar(&f.format, "format", "text", formats)
+	cmd.Flags().StringVar(&f.plots, "plots", "", "write every plot as SVG and PNG into this folder")
 	cmd.Flags().BoolVar(&f.write, "write", false, "write the derived files of the folder anew")
 	cmd.Flags().BoolVar(&f.rules, "rules", false, "print the twelve rules of Hoefler and Belli, judged")
 	cmd.Flags().String("baseline", "", "the mode or file that others are compared with")
@@ -50,6 +55,9 @@ with pass, fail or not applicable and the reason.`,
 func (a *app) report(cmd *cobra.Command, args []string, f *reportFlags) error {
 	prefs, err := readPreferences(cmd.Flags())
 	if err != nil {
+		return err
+	}
+	if err := f.table.prefer(prefs); err != nil {
 		return err
 	}
 	style, err := a.style(prefs)
@@ -66,12 +74,16 @@ func (a *app) report(cmd *cobra.Command, args []string, f *reportFlags) error {
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	if f.write {
-		return a.write(cmd.Context(), results, args[0], &f.table, style)
-	}
 	opt, err := f.table.options(results.Manifest)
 	if err != nil {
 		return err
+	}
+	if f.write {
+		r, err := read(cmd.Context(), results, opt)
+		if err != nil {
+			return err
+		}
+		return a.write(cmd.Context(), r, args[0], true, style)
 	}
 	return a.reprint(cmd, results, opt, f, style)
 }
@@ -97,7 +109,25 @@ func (a *app) reprint(cmd *cobra.Command, src report.Source, opt report.Options,
 		}
 		return nil
 	}
-	return a.print(data, doc, opt, f.format, style)
+	r := &reading{src, opt, data, doc}
+	if f.plots != "" {
+		return a.plots(cmd.Context(), r, f.plots)
+	}
+	return a.print(cmd.Context(), r, f.format, style)
+}
+
+// plots writes the plot files and says where they are.
+func (a *app) plots(ctx context.Context, r *reading, dir string) error {
+	page, err := r.page(ctx)
+	if err != nil {
+		return failed(err)
+	}
+	names, err := report.Plots(dir, page)
+	if err != nil {
+		return failed(err)
+	}
+	fmt.Fprintf(a.stdout, "plots: %d files in %s\n", len(names), dir)
+	return nil
 }
 
 // reportFiles reports on figures that were taken elsewhere.
