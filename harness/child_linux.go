@@ -45,6 +45,7 @@ type system struct {
 	noPidfd   bool   // for tests: do as on kernels before 5.2
 	forker    *forker
 	irqs      interrupts
+	machine   machine
 	buf       []byte
 	self      int
 	most      int64 // bytes that a child has written to one stream so far
@@ -75,6 +76,7 @@ func (s *system) open() error {
 	}
 	s.forker = newForker()
 	s.irqs.open()
+	s.machine = newMachine()
 	return nil
 }
 
@@ -154,7 +156,7 @@ func (r *Runner) run(ctx context.Context, job Job, path string, held *isolation.
 		return res, err
 	}
 	defer c.close()
-	r.irqs.begin(held)
+	r.irqs.begin(r.machine.begin(job, held.Pinned()))
 	if err := r.start(c, job, path, held); err != nil {
 		if c.pid > 0 {
 			_, res.Unkilled = r.endLeft(others, 0)
@@ -165,7 +167,9 @@ func (r *Runner) run(ctx context.Context, job Job, path string, held *isolation.
 	end, werr := r.wait(ctx, c, job, held, &res, others)
 	res.Wall = end.Sub(c.start)
 	res.Counters = r.irqs.end(job.CPUs)
+	r.machine.ended(job, c.pid, res.Wall)
 	rerr := r.reap(c, &res, others)
+	r.machine.count(job, &res, &r.irqs)
 	res.Stdout, res.Stderr = c.out.stream(), c.err.stream()
 	r.most = max(r.most, res.Stdout.Total, res.Stderr.Total)
 	res.RSSFloor = ownPeak()

@@ -77,7 +77,7 @@ func trendTest(t, y []float64) Trend {
 		tr.N = n
 		return tr
 	}
-	tr := noTrend("not computed: see Drift")
+	tr := noTrend("not computed for so many runs")
 	tr.N = n
 	tr.S = concordance(t, y)
 	tt, ty := tieSizes(sorted(t)), tieSizes(sorted(y))

@@ -15,6 +15,7 @@ const (
 	exitDone        = 0
 	exitFailed      = 1 // a run or a layer failed
 	exitUsage       = 2 // usage or experiment faults
+	exitWorse       = 3 // compare -fail-on: a cell is surely worse
 	exitInterrupted = 130
 )
 
@@ -96,7 +97,8 @@ func (a *app) root(only string) *cobra.Command {
 		root.AddCommand(a.workloadCommand())
 		return root
 	}
-	root.AddCommand(a.runCommand(), a.planCommand(), a.resumeCommand(), a.reportCommand(), a.listCommand(), a.workloadCommand())
+	root.AddCommand(a.runCommand(), a.planCommand(), a.resumeCommand(), a.reportCommand(), a.listCommand(), a.workloadCommand(),
+		a.compareCommand(), a.aaCommand())
 	return root
 }
 
@@ -108,9 +110,12 @@ own, and prints median, interval, sd and spread per mode, with CSV beside it.
   goset-bench run quickstart            four kernels under three modes, a minute
   goset-bench plan published            what a file would do here; changes nothing
   goset-bench run -runs 10 -- ./task    any command, without a file
+  goset-bench compare MONDAY TUESDAY    which cells differ, and how sure that is
+  goset-bench aa quickstart             the noise floor of this machine
 
 Flags may be written with one dash or two. Exit codes: 0 done, 1 a run or a
-layer failed, 2 usage or experiment faults, 130 interrupted.`
+layer failed, 2 usage or experiment faults, 3 worse than compare -fail-on allows,
+130 interrupted.`
 
 // oneDash lets every long flag be written with one dash, as Go's own tools
 // do: pflag would read -runs as a cluster of one-letter flags. Words after

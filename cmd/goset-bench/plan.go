@@ -85,11 +85,17 @@ func printPlan(out *bufio.Writer, e *harness.Experiment, p *harness.Plan, findin
 	if e.Title != "" {
 		fmt.Fprintf(out, ": %s", e.Title)
 	}
-	fmt.Fprintf(out, "\n%s × %s", counted(len(p.Treatments), "treatment"), counted(e.Plan.Runs, "run"))
+	fmt.Fprintf(out, "\n%s × %s", counted(len(p.Treatments), "treatment"), counted(e.Plan.Blocks(), "run"))
 	if e.Plan.Warmup > 0 {
 		fmt.Fprintf(out, " + %d warm-up", e.Plan.Warmup)
 	}
 	fmt.Fprintf(out, " = %s, %s, seed %d\n", counted(len(p.Runs), "run"), e.Plan.Order, p.Seed)
+	if u := e.Plan.Until; u != nil {
+		fmt.Fprintf(out, "ends early, from round %d on, when the intervals hold %s\n", e.Plan.Runs, u.Words())
+	}
+	if e.Controlled() {
+		fmt.Fprintf(out, "control: %q runs a second time in every block as %q (plan.control = false leaves it out)\n", e.Plan.Baseline, e.Plan.Baseline+harness.ControlSuffix)
+	}
 	printTimes(out, e, p)
 	printFindings(out, findings)
 	if runs == "text" {

@@ -28,7 +28,7 @@ func preferenceTable() []preference {
 		{"runs", "plan.runs"}, {"warmup", "plan.warmup"}, {"idle", "plan.idle"},
 		{"order", "plan.order"}, {"seed", "plan.seed"}, {"timeout", "plan.timeout"},
 		{"retries", "plan.retries"}, {"baseline", "plan.baseline"},
-		{"results", ""}, {"quiet", ""}, {"color", ""}, {"best-effort", ""}, {"metrics", ""},
+		{"results", ""}, {"quiet", ""}, {"watch", ""}, {"color", ""}, {"best-effort", ""}, {"metrics", ""},
 	}
 }
 

@@ -23,7 +23,9 @@ type progress struct {
 	size  func() int // its columns now
 	now   func() time.Time
 
-	drawn bool      // a bar stands on the current line
+	watch *watch // nil: a bar alone
+
+	drawn bool      // a bar stands on the current line, and what watch drew below it
 	last  time.Time // of the last plain line
 	plan  *harness.Plan
 }
@@ -58,12 +60,18 @@ func (p *progress) event(e harness.Event) {
 	case harness.Started:
 		p.plan, p.last = e.Plan, p.now()
 		p.line("%s: %s into %s", e.Experiment.Name, counted(len(e.Plan.Runs), "run"), e.Dir)
+		if p.watch != nil {
+			p.watch.start(e)
+		}
 	case harness.Gap:
+		p.frame(e.Progress, false)
 		p.bar(e.Progress, func() string { return fmt.Sprintf("idle %s", round(e.Left)) })
 	case harness.RunStarted:
 		p.bar(e.Progress, func() string { return where(e.Treatment, p.plan.Runs[e.Run].Block) })
 	case harness.RunEnded:
 		p.ended(e)
+	case harness.StoppedEarly:
+		p.line("stopped after round %d of %d: %s", e.Block, e.Blocks, e.Reason)
 	case harness.Warning:
 		p.say("goset-bench: warning: %s", e.Text)
 	}
@@ -90,6 +98,10 @@ func (p *progress) ended(e harness.RunEnded) {
 		for _, line := range tailLines(e.Tail, 10) {
 			p.say("  | %s", line)
 		}
+	}
+	if p.watch != nil {
+		p.watch.add(r)
+		p.frame(e.Progress, e.Progress.Done() >= e.Progress.Total)
 	}
 	if !p.tty && p.now().Sub(p.last) >= plainEvery {
 		p.last = p.now()
@@ -148,6 +160,17 @@ func (p *progress) bar(g *harness.Progress, doing func() string) {
 	p.drawn = true
 }
 
+// frame draws what watch has to show, with the bar above.
+func (p *progress) frame(g *harness.Progress, must bool) {
+	if p.quiet || !p.tty || p.watch == nil {
+		return
+	}
+	if lines, due := p.watch.frame(barText(g, "", p.size()-1), must, p.now); due {
+		drawFrame(p.w, lines)
+		p.drawn = true
+	}
+}
+
 // The columns of the bar itself.
 const (
 	leastCells = 5
@@ -182,10 +205,14 @@ func (p *progress) say(format string, args ...any) {
 	fmt.Fprintf(p.w, format+"\n", args...)
 }
 
-// end takes the bar away.
+// end takes the bar away, and what stands below it.
 func (p *progress) end() {
 	if p.drawn {
-		fmt.Fprint(p.w, "\r\x1b[K")
+		clear := "\r\x1b[K"
+		if p.watch != nil {
+			clear = "\r\x1b[J"
+		}
+		fmt.Fprint(p.w, clear)
 		p.drawn = false
 	}
 }

@@ -80,6 +80,7 @@ func addCommandFlags(fs *pflag.FlagSet, f *runFlags) {
 func addRunningFlags(fs *pflag.FlagSet) {
 	fs.String("results", defaultResults, "folder below which result folders are made")
 	fs.Bool("best-effort", false, "run without the layers that cannot be held, and say so")
+	fs.Bool("watch", false, "on a terminal: show the table and a strip of the runs while they come")
 	fs.Bool("quiet", false, "no progress; the table alone")
 	fs.String("color", "auto", "auto, always or never")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 
 	"github.com/spf13/pflag"
@@ -66,10 +67,15 @@ func (f *tableFlags) options(m *harness.Manifest) (report.Options, error) {
 		// Records do not say whose a factor is; the experiment does.
 		opt.ModeFactors = report.ModeFactors(e.Modes)
 	}
+	return opt, f.choose(&opt)
+}
+
+// choose puts the flags into options.
+func (f *tableFlags) choose(opt *report.Options) error {
 	opt.All, opt.TopK = f.all, f.topk
 	var err error
 	opt.Metrics, err = f.check()
-	return opt, err
+	return err
 }
 
 // prefer fills in what a person prefers and checks all of it; commands that run
@@ -97,45 +103,82 @@ func (f *tableFlags) check() (metrics []*regexp.Regexp, err error) {
 	return metrics, nil
 }
 
-// write puts the derived files into a result folder and the tables on stdout.
-// Both come from one reading of the records.
-func (a *app) write(ctx context.Context, results *harness.Results, dir string, flags *tableFlags, style tableStyle) error {
-	opt, err := flags.options(results.Manifest)
+// reading is a source read once: what all inks print.
+type reading struct {
+	src  report.Source
+	opt  report.Options
+	data *report.Data
+	doc  *report.Document
+}
+
+func read(ctx context.Context, src report.Source, opt report.Options) (*reading, error) {
+	data, err := report.Collect(ctx, src, opt.Treatments, 0)
 	if err != nil {
-		return err
+		return nil, failed(err)
 	}
-	data, err := report.Collect(ctx, results, opt.Treatments, 0)
+	doc, err := data.Document(opt)
 	if err != nil {
+		return nil, failed(err)
+	}
+	return &reading{src, opt, data, doc}, nil
+}
+
+// page reads the records once more, for what stands in no table.
+func (r *reading) page(ctx context.Context) (*report.Page, error) {
+	return report.NewPage(ctx, r.data, r.doc, r.src, r.opt)
+}
+
+// write puts the derived files, and the page where it is asked for, into a
+// result folder and the tables on stdout.
+func (a *app) write(ctx context.Context, r *reading, dir string, withPage bool, style tableStyle) error {
+	if err := report.WriteDocument(ctx, dir, r.data, r.doc, r.src, r.opt); err != nil {
 		return failed(err)
 	}
-	if err := report.WriteData(ctx, dir, data, results, opt); err != nil {
-		return failed(err)
+	if withPage {
+		page, err := r.page(ctx)
+		if err != nil {
+			return failed(err)
+		}
+		if err := report.WriteHTML(dir, page); err != nil {
+			return failed(err)
+		}
 	}
-	if err := a.print(data, opt, "text", style); err != nil {
+	if err := a.print(ctx, r, "text", style); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "results: %s\n", dir)
+	if withPage {
+		fmt.Fprintf(a.stdout, "page: %s\n", filepath.Join(dir, report.PageFile))
+	}
 	return nil
 }
 
-// print writes the tables in one ink.
-func (a *app) print(data *report.Data, opt report.Options, format string, style tableStyle) error {
-	tables, err := data.Tables(opt)
-	if err != nil {
-		return failed(err)
-	}
+// formats are the inks that print knows, for messages and help.
+const formats = "text, markdown, latex, csv, contrasts, json, bench or html"
+
+// print writes a report in one ink.
+func (a *app) print(ctx context.Context, r *reading, format string, style tableStyle) error {
 	inks := map[string]func(io.Writer) error{
 		"text": func(w io.Writer) error {
-			return report.Text(w, tables, report.TextOptions{Color: style.color, Width: style.width})
+			return report.TextDocument(w, r.doc, report.TextOptions{Color: style.color, Width: style.width})
 		},
-		"markdown": func(w io.Writer) error { return report.Markdown(w, tables, opt) },
-		"csv":      func(w io.Writer) error { return report.SummaryCSV(w, tables) },
-		"json":     func(w io.Writer) error { return report.JSON(w, tables) },
-		"bench":    func(w io.Writer) error { return report.Bench(w, data, opt) },
+		"markdown":  func(w io.Writer) error { return report.MarkdownDocument(w, r.doc) },
+		"latex":     func(w io.Writer) error { return report.LaTeX(w, r.doc) },
+		"csv":       func(w io.Writer) error { return report.SummaryCSV(w, r.doc.Tables) },
+		"contrasts": func(w io.Writer) error { return report.ContrastsCSV(w, r.doc.Tables) },
+		"json":      func(w io.Writer) error { return report.JSONDocument(w, r.doc) },
+		"bench":     func(w io.Writer) error { return report.Bench(w, r.data, r.opt) },
+		"html": func(w io.Writer) error {
+			page, err := r.page(ctx)
+			if err != nil {
+				return err
+			}
+			return report.HTML(w, page)
+		},
 	}
 	ink, ok := inks[format]
 	if !ok {
-		return usagef("cannot print as %q: want text, markdown, csv, json or bench", format)
+		return usagef("cannot print as %q: want %s", format, formats)
 	}
 	if err := ink(a.stdout); err != nil {
 		return failed(fmt.Errorf("cannot print tables: %v", err))

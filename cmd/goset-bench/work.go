@@ -7,14 +7,17 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"syscall"
+	"time"
 
 	"goset/cpulist"
 	"goset/harness"
 	"goset/host"
 	"goset/isolation"
 	"goset/rank"
+	"goset/report"
 )
 
 // work is what running, as against reading, needs: the runner of children, the
@@ -26,6 +29,8 @@ type work struct {
 	bestEffort bool
 	progress   *progress
 	table      tableStyle
+	// after reports on the folder instead of the tables; nil: the tables.
+	after func(context.Context, *harness.Results) error
 }
 
 func (a *app) newWork(prefs *preferences) (*work, error) {
@@ -34,6 +39,10 @@ func (a *app) newWork(prefs *preferences) (*work, error) {
 		return nil, err
 	}
 	quiet, err := prefs.on("quiet")
+	if err != nil {
+		return nil, err
+	}
+	watching, err := prefs.on("watch")
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +60,13 @@ func (a *app) newWork(prefs *preferences) (*work, error) {
 	if err != nil {
 		return nil, failed(err)
 	}
-	return &work{app: a, runner: runner, allowed: allowed, bestEffort: bestEffort,
-		progress: newProgress(a.stderr, quiet), table: style}, nil
+	progress := newProgress(a.stderr, quiet)
+	if watching {
+		// The style is that of stdout, which may be a file while this is a terminal.
+		color := style.color || prefs.text("color", "auto") == "auto" && os.Getenv("NO_COLOR") == ""
+		progress.watch = newWatch(a.stderr, color)
+	}
+	return &work{app: a, runner: runner, allowed: allowed, bestEffort: bestEffort, progress: progress, table: style}, nil
 }
 
 func (w *work) close() {
@@ -128,12 +142,17 @@ func (w *work) session(e *harness.Experiment, dir string) harness.Session {
 	if err != nil {
 		self = os.Args[0]
 	}
-	return harness.Session{
+	s := harness.Session{
 		Experiment: e, Dir: dir,
 		Executor: w.runner, Chooser: harness.NewChooser(host.Local), Extractor: harness.NewExtractor,
 		Self: []string{self, "workload"}, Env: os.Environ(), Allowed: w.allowed,
 		BestEffort: w.bestEffort, Events: w.progress.event, Quiet: w.runner.Quiet,
 	}
+	// Not a nil *Stopper in the interface.
+	if stop := report.NewStopper(e); stop != nil {
+		s.Stopper = stop
+	}
+	return s
 }
 
 // execute runs a session under signals, then writes the derived files and
@@ -147,7 +166,9 @@ func (w *work) execute(parent context.Context, flags *tableFlags, session func(c
 	signal.Notify(pipe, syscall.SIGPIPE)
 	defer signal.Stop(pipe)
 
+	start := time.Now()
 	sum, err := session(ctx)
+	lasted := time.Since(start)
 	w.progress.end()
 	interrupted := errors.Is(err, harness.ErrInterrupted)
 	var changed *harness.ChangedError
@@ -159,19 +180,39 @@ func (w *work) execute(parent context.Context, flags *tableFlags, session func(c
 	}
 	// A second Ctrl-C ends the writing of tables as it would end any program.
 	stop()
-	if err := w.finish(parent, sum, flags); err != nil {
+	if err := w.finish(parent, sum, flags, lasted); err != nil {
 		return err
 	}
 	return verdict(sum, interrupted)
 }
 
-// finish writes the derived files and prints the tables.
-func (w *work) finish(ctx context.Context, sum harness.Summary, flags *tableFlags) error {
+// pageAfter is how long a session has to last for its page to be written
+// unasked: the page takes about a tenth of a second, which would be felt after
+// a second of very short runs.
+const pageAfter = 5 * time.Second
+
+// finish writes the derived files and prints the tables. A page that is there
+// already is written anew: it would tell of fewer runs than the folder has.
+func (w *work) finish(ctx context.Context, sum harness.Summary, flags *tableFlags, lasted time.Duration) error {
 	results, err := harness.OpenResults(sum.Dir)
 	if err != nil {
 		return failed(err)
 	}
-	return w.write(ctx, results, sum.Dir, flags, w.table)
+	if w.after != nil {
+		err := w.after(ctx, results)
+		fmt.Fprintf(w.stdout, "results: %s\n", sum.Dir)
+		return err
+	}
+	opt, err := flags.options(results.Manifest)
+	if err != nil {
+		return err
+	}
+	r, err := read(ctx, results, opt)
+	if err != nil {
+		return err
+	}
+	_, err = os.Stat(filepath.Join(sum.Dir, report.PageFile))
+	return w.write(ctx, r, sum.Dir, lasted >= pageAfter || err == nil, w.table)
 }
 
 // verdict turns a summary into the exit code.
