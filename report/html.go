@@ -75,7 +75,8 @@ func WriteHTML(dir string, p *Page) error {
 type pageView struct {
 	Title, Subtitle, Scope, Legend, LeftText, Experiment string
 	SelfCheck                                            SelfCheck
-	Suite                                                []sectionVerdict
+	Headlines                                            []string
+	Suite                                                findings
 	Notes                                                []string
 	Glance                                               []glanceRow
 	Attributed                                           bool // somebody looked for causes
@@ -103,8 +104,8 @@ type section struct {
 	Index, RunCount                          int
 	Columns                                  []string
 	Rows                                     []sectionRow
-	Verdicts                                 []sectionVerdict
-	Attributions                             []sectionAttribution
+	Verdicts                                 findings
+	Notable, Unremarkable                    []sectionAttribution
 	Excluded                                 []string
 	Notes                                    []sectionNote
 	HasRuns, Compared                        bool
@@ -126,6 +127,28 @@ type sectionRow struct {
 type sectionVerdict struct {
 	Line  string
 	Claim bool
+}
+
+// findings are verdicts in their order. Where those that claim nothing would
+// hide the others they are folded away.
+type findings struct{ Shown, Folded []sectionVerdict }
+
+// foldAbove is the number of findings above which those without a claim fold.
+const foldAbove = 8
+
+func fold(all []sectionVerdict) findings {
+	if len(all) <= foldAbove {
+		return findings{Shown: all}
+	}
+	var f findings
+	for _, v := range all {
+		if v.Claim {
+			f.Shown = append(f.Shown, v)
+		} else {
+			f.Folded = append(f.Folded, v)
+		}
+	}
+	return f
 }
 
 // sectionCell is a number for people; Column and Exact tie it to summary.csv.
@@ -179,9 +202,11 @@ func newPageView(p *Page) (*pageView, error) {
 		LeftText: p.leftText(), SelfCheck: doc.SelfCheck, Notes: doc.Notes, Rules: doc.Rules,
 		CSS: template.CSS(pageCSS), JS: template.JS(pageJS), D3: template.JS(pageD3), Data: template.HTML(packed),
 	}
+	var suite []sectionVerdict
 	for i := range doc.Suite {
-		v.Suite = append(v.Suite, doc.Suite[i].lines()...)
+		suite = append(suite, doc.Suite[i].lines()...)
 	}
+	v.Suite = fold(suite)
 	for _, f := range doc.Facts {
 		if name, ok := strings.CutPrefix(f.Name, "host."); ok {
 			v.HostFacts = append(v.HostFacts, Fact{name, f.Value})
@@ -210,13 +235,13 @@ func newPageView(p *Page) (*pageView, error) {
 			}
 			s.CounterModes, s.FewCounters = f.Set.Rows, len(s.Counters) <= 8
 		}
-		for k := range f.Table.Attributions {
-			v.Attributed = true
-			if f.Table.Attributions[k].Notable {
-				v.Disturbed = append(v.Disturbed, s.Attributions[k])
-			}
-		}
+		v.Attributed = v.Attributed || len(f.Table.Attributions) > 0
+		v.Disturbed = append(v.Disturbed, s.Notable...)
 		v.Sections = append(v.Sections, s)
+	}
+	v.Headlines = headlines(v.Glance)
+	if len(v.Glance) > foldAbove {
+		slices.SortStableFunc(v.Glance, func(a, b glanceRow) int { return cmp.Compare(b.claims(), a.claims()) })
 	}
 	return v, nil
 }
@@ -279,6 +304,20 @@ func (p *Page) colours() map[string]int {
 	return out
 }
 
+// findingsOf are the verdicts and effects of a table.
+func findingsOf(t *Table) []sectionVerdict {
+	var out []sectionVerdict
+	for _, v := range t.Verdicts() {
+		out = append(out, sectionVerdict{v.Line(), v.Claim})
+	}
+	for i := range t.Effects {
+		e := &t.Effects[i]
+		median, spread := e.Lines()
+		out = append(out, sectionVerdict{median, e.MedianClaim}, sectionVerdict{spread, e.SpreadClaim})
+	}
+	return out
+}
+
 // lines are the two claims over all workloads, each with whose they are.
 func (s *SuiteClaim) lines() []sectionVerdict {
 	var out []sectionVerdict
@@ -302,6 +341,63 @@ func (f *Figure) glance(index int) []glanceRow {
 		g.Spread = glanceOf(&r.SD, c.Spread.Verdict, "steadier", "less steady")
 		g.Median = glanceOf(&r.Median, c.Location.Verdict, "better", "worse")
 		out = append(out, g)
+	}
+	return out
+}
+
+// claims counts what a row of the first table asserts.
+func (g *glanceRow) claims() int {
+	n := 0
+	for _, c := range []*glanceCell{&g.Spread, &g.Median} {
+		if c.Class != "open" {
+			n++
+		}
+	}
+	return n
+}
+
+// headlines sum the first table up, a line per mode: what it does where, and
+// on how many workloads nothing is resolved.
+func headlines(rows []glanceRow) []string {
+	var order names
+	of := map[string][]*glanceRow{}
+	for i := range rows {
+		who := rows[i].Mode + " against " + rows[i].Base
+		order.add(who)
+		of[who] = append(of[who], &rows[i])
+	}
+	var out []string
+	silent := 0
+	for _, who := range order.list {
+		list := of[who]
+		var parts []string
+		for _, side := range []struct {
+			unit string
+			cell func(*glanceRow) *glanceCell
+		}{{"sd", func(g *glanceRow) *glanceCell { return &g.Spread }}, {"median", func(g *glanceRow) *glanceCell { return &g.Median }}} {
+			var words names
+			where := map[string][]string{}
+			for _, g := range list {
+				if c := side.cell(g); c.Class != "open" {
+					words.add(c.Word)
+					where[c.Word] = append(where[c.Word], strings.TrimSpace(g.Workload+" ("+c.Ratio+" "+side.unit+")"))
+				}
+			}
+			for _, w := range words.list {
+				parts = append(parts, w+" on "+strings.Join(where[w], ", "))
+			}
+		}
+		if len(parts) == 0 {
+			silent++
+			continue
+		}
+		out = append(out, who+": "+strings.Join(parts, "; ")+".")
+	}
+	switch {
+	case len(out) == 0 && silent > 0:
+		out = append(out, "No difference between the modes is resolved by these runs: neither in spread nor in level. That is no proof that there is none; the table says what these runs could have seen.")
+	case silent > 0:
+		out = append(out, fmt.Sprintf("Nothing is resolved for %d other %s.", silent, plural(silent, "mode")))
 	}
 	return out
 }
@@ -354,15 +450,18 @@ func (f *Figure) section(index int, p *Page, colours map[string]int) (section, e
 		}
 		s.Rows = append(s.Rows, row)
 	}
-	for _, v := range t.Verdicts() {
-		s.Verdicts = append(s.Verdicts, sectionVerdict{v.Line(), v.Claim})
-	}
+	s.Verdicts = fold(findingsOf(t))
 	for i := range t.Notes {
 		s.Notes = append(s.Notes, sectionNote{noteText(t, &t.Notes[i]), noteStyle(&t.Notes[i]) != ""})
 	}
 	set := slices.Index(p.Sets, f.Set)
 	for i := range t.Attributions {
-		s.Attributions = append(s.Attributions, attributionOf(&t.Attributions[i], set))
+		a := attributionOf(&t.Attributions[i], set)
+		if t.Attributions[i].Notable {
+			s.Notable = append(s.Notable, a)
+		} else {
+			s.Unremarkable = append(s.Unremarkable, a)
+		}
 	}
 	for i, r := range f.Set.Rows {
 		s.Legend = append(s.Legend, legendItem{set, i, colours[r] % palette, r})

@@ -101,6 +101,10 @@ func latexTable(b *bufio.Writer, t *Table, withExcluded bool) {
 	for _, v := range t.Verdicts() {
 		lines = append(lines, latexStrong(v.Line(), v.Claim))
 	}
+	for i := range t.Effects {
+		median, spread := t.Effects[i].Lines()
+		lines = append(lines, latexStrong(median, t.Effects[i].MedianClaim), latexStrong(spread, t.Effects[i].SpreadClaim))
+	}
 	for i := range t.Attributions {
 		lines = append(lines, escapeLaTeX(t.Attributions[i].Text))
 	}
