@@ -35,7 +35,7 @@ func (b *maker) attribute(t *built) error {
 		if examined == 0 {
 			continue // nothing was counted
 		}
-		a.Notable = len(a.Causes) > 0 || a.sticksOut(t)
+		a.Notable = a.sticksOut(t) || slices.ContainsFunc(a.Causes, func(c Cause) bool { return c.PAdj.V < 1-stats.Level })
 		a.Text = a.line(t, examined)
 		t.Attributions = append(t.Attributions, a)
 	}
