@@ -19,8 +19,8 @@ import (
 type progress struct {
 	w     io.Writer
 	quiet bool
-	tty   bool
-	width int
+	tty   bool       // w is a terminal that can redraw a line
+	size  func() int // its columns now
 	now   func() time.Time
 
 	watch *watch // nil: a bar alone
@@ -34,14 +34,24 @@ type progress struct {
 const plainEvery = 10 * time.Second
 
 func newProgress(w io.Writer, quiet bool) *progress {
-	p := &progress{w: w, quiet: quiet, now: time.Now, width: 80}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		p.tty = true
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 20 {
-			p.width = width
+	p := &progress{w: w, quiet: quiet, now: time.Now}
+	f, ok := w.(*os.File)
+	if !ok || !ansi(f) {
+		return p
+	}
+	p.tty = true
+	p.size = func() int {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			return width
 		}
+		return 80
 	}
 	return p
+}
+
+// ansi is true for a terminal that understands more than plain text.
+func ansi(f *os.File) bool {
+	return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
 // event is the harness's Events function.
@@ -49,15 +59,15 @@ func (p *progress) event(e harness.Event) {
 	switch e := e.(type) {
 	case harness.Started:
 		p.plan, p.last = e.Plan, p.now()
-		p.line("%s: %d runs into %s", e.Experiment.Name, len(e.Plan.Runs), e.Dir)
+		p.line("%s: %s into %s", e.Experiment.Name, counted(len(e.Plan.Runs), "run"), e.Dir)
 		if p.watch != nil {
 			p.watch.start(e)
 		}
 	case harness.Gap:
 		p.frame(e.Progress, false)
-		p.bar(e.Progress, fmt.Sprintf("idle %s", round(e.Left)))
+		p.bar(e.Progress, func() string { return fmt.Sprintf("idle %s", round(e.Left)) })
 	case harness.RunStarted:
-		p.bar(e.Progress, where(e.Treatment, p.plan.Runs[e.Run].Block))
+		p.bar(e.Progress, func() string { return where(e.Treatment, p.plan.Runs[e.Run].Block) })
 	case harness.RunEnded:
 		p.ended(e)
 	case harness.StoppedEarly:
@@ -95,7 +105,7 @@ func (p *progress) ended(e harness.RunEnded) {
 	}
 	if !p.tty && p.now().Sub(p.last) >= plainEvery {
 		p.last = p.now()
-		p.line("%s", p.status(e.Progress, ""))
+		p.line("%s", status(e.Progress, ""))
 	}
 }
 
@@ -117,36 +127,29 @@ func tailLines(tail []byte, n int) []string {
 	return lines[max(0, len(lines)-n):]
 }
 
-// status is the text of the bar: how far, what, what became of it, how long.
-func (p *progress) status(g *harness.Progress, doing string) string {
+// status is the text of the bar: how far, how long, what became of the runs,
+// what is run now. What a narrow terminal can do without stands last.
+func status(g *harness.Progress, doing string) string {
 	c := g.Measured
-	parts := []string{fmt.Sprintf("%d/%d runs", g.Done(), g.Total)}
-	if doing != "" {
-		parts = append(parts, doing)
-	}
-	parts = append(parts, fmt.Sprintf("kept %d, void %d, failed %d", c.Kept, c.Void, c.Failed))
+	parts := []string{fmt.Sprintf("%d/%d", g.Done(), g.Total)}
 	if left, ok := g.Left(); ok {
 		parts = append(parts, fmt.Sprintf("%s left", round(left)))
+	}
+	parts = append(parts, fmt.Sprintf("kept %d, void %d, failed %d", c.Kept, c.Void, c.Failed))
+	if doing != "" {
+		parts = append(parts, doing)
 	}
 	return strings.Join(parts, " · ")
 }
 
 // bar redraws the line of a terminal; elsewhere it does nothing.
-func (p *progress) bar(g *harness.Progress, doing string) {
+func (p *progress) bar(g *harness.Progress, doing func() string) {
 	if p.quiet || !p.tty {
 		return
 	}
-	fmt.Fprintf(p.w, "\r\x1b[K%s", clipLine(p.barText(g, doing), p.width-1))
+	// The last column stays free: some terminals go to the next line after it.
+	fmt.Fprintf(p.w, "\r\x1b[K%s", barText(g, doing(), p.size()-1))
 	p.drawn = true
-}
-
-func (p *progress) barText(g *harness.Progress, doing string) string {
-	const cells = 20
-	full := 0
-	if g.Total > 0 {
-		full = cells * g.Done() / g.Total
-	}
-	return fmt.Sprintf("[%s%s] %s", strings.Repeat("=", full), strings.Repeat(" ", cells-full), p.status(g, doing))
 }
 
 // frame draws what watch has to show, with the bar above.
@@ -154,10 +157,31 @@ func (p *progress) frame(g *harness.Progress, must bool) {
 	if p.quiet || !p.tty || p.watch == nil {
 		return
 	}
-	if lines, due := p.watch.frame(p.barText(g, ""), must, p.now); due {
+	if lines, due := p.watch.frame(barText(g, "", p.size()-1), must, p.now); due {
 		drawFrame(p.w, lines)
 		p.drawn = true
 	}
+}
+
+// The columns of the bar itself.
+const (
+	leastCells = 5
+	mostCells  = 20
+)
+
+// barText fits a bar and its text into that many columns: first the bar gives
+// way, then the end of the text.
+func barText(g *harness.Progress, doing string, columns int) string {
+	text := []rune(status(g, doing))
+	cells := min(mostCells, columns-len(text)-len("[] "))
+	switch {
+	case cells >= leastCells && g.Total > 0:
+		full := cells * g.Done() / g.Total
+		return "[" + strings.Repeat("=", full) + strings.Repeat(" ", cells-full) + "] " + string(text)
+	case len(text) <= columns:
+		return string(text)
+	}
+	return string(text[:max(0, columns-1)]) + "…"
 }
 
 // line is a message that -quiet leaves out.

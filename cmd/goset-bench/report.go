@@ -57,6 +57,9 @@ func (a *app) report(cmd *cobra.Command, args []string, f *reportFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := f.table.prefer(prefs); err != nil {
+		return err
+	}
 	style, err := a.style(prefs)
 	if err != nil {
 		return err

@@ -91,6 +91,9 @@ func (a *app) runExperiment(cmd *cobra.Command, args []string, f *runFlags) erro
 	if err != nil {
 		return err
 	}
+	if err := f.table.prefer(prefs); err != nil {
+		return err
+	}
 	src, err := chooseSource(cmd, args, f)
 	if err != nil {
 		return err
@@ -131,6 +134,12 @@ func chooseSource(cmd *cobra.Command, args []string, f *runFlags) (source, error
 		}
 		if len(args) == 0 {
 			return source{}, usagef("cannot run: no command after --")
+		}
+		if f.n < 1 {
+			return source{}, usagef("cannot use -n %d: want 1 or more CPUs", f.n)
+		}
+		if len(f.modes) == 0 {
+			return source{}, usagef("cannot use -modes \"\": want one or more of %s", strings.Join(harness.KnownModes(), ", "))
 		}
 		return commandSource(args, f)
 	}

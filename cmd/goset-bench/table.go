@@ -31,15 +31,23 @@ func (f *tableFlags) add(fs *pflag.FlagSet) {
 // tableStyle is how a table looks on this stdout.
 type tableStyle struct {
 	color bool
-	width int
+	width int // columns; 0: those of a text that is no terminal's
 }
 
-// style decides on colour: as -color says; "auto" is colour on a terminal
-// unless NO_COLOR is set.
+// widestTable bounds the columns: footnotes in longer lines are hard to read.
+const widestTable = 140
+
+// style takes the terminal's width and decides on colour: as -color says; "auto" is colour on a terminal
+// unless NO_COLOR is set or the terminal is dumb.
 func (a *app) style(prefs *preferences) (tableStyle, error) {
 	s := tableStyle{}
 	f, isFile := a.stdout.(*os.File)
-	onTerminal := isFile && term.IsTerminal(int(f.Fd()))
+	onTerminal := isFile && ansi(f)
+	if isFile && term.IsTerminal(int(f.Fd())) {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			s.width = min(width, widestTable)
+		}
+	}
 	switch want := prefs.text("color", "auto"); want {
 	case "auto":
 		s.color = onTerminal && os.Getenv("NO_COLOR") == ""
@@ -65,17 +73,34 @@ func (f *tableFlags) options(m *harness.Manifest) (report.Options, error) {
 // choose puts the flags into options.
 func (f *tableFlags) choose(opt *report.Options) error {
 	opt.All, opt.TopK = f.all, f.topk
+	var err error
+	opt.Metrics, err = f.check()
+	return err
+}
+
+// prefer fills in what a person prefers and checks all of it; commands that run
+// do so before they run.
+func (f *tableFlags) prefer(prefs *preferences) error {
+	f.metrics = prefs.list("metrics", f.metrics)
+	_, err := f.check()
+	return err
+}
+
+func (f *tableFlags) check() (metrics []*regexp.Regexp, err error) {
 	if f.topk < 0 {
-		return usagef("cannot use -topk %d: want 1 or more", f.topk)
+		return nil, usagef("cannot use -topk %d: want 1 or more", f.topk)
 	}
 	for _, name := range f.metrics {
+		if _, err := regexp.Compile(name); err != nil {
+			return nil, usagef("cannot use -metrics %q: %v", name, err)
+		}
 		re, err := regexp.Compile("^(?:" + name + ")$")
 		if err != nil {
-			return usagef("cannot use -metrics %q: %v", name, err)
+			return nil, usagef("cannot use -metrics %q: %v", name, err)
 		}
-		opt.Metrics = append(opt.Metrics, re)
+		metrics = append(metrics, re)
 	}
-	return nil
+	return metrics, nil
 }
 
 // reading is a source read once: what all inks print.

@@ -38,7 +38,7 @@ func TestWatchFrames(t *testing.T) {
 	p, now := watched(&w, 4)
 	endedWith(p, 0, 4, 1)
 	first := w.String()
-	for _, want := range []string{"\r\x1b[J[=====               ] 1/4 runs", "chase · wall, s", "quiet", "···", "\x1b[4A\r"} {
+	for _, want := range []string{"\r\x1b[J[=====               ] 1/4", "chase · wall, s", "quiet", "···", "\x1b[4A\r"} {
 		if !strings.Contains(first, want) {
 			t.Errorf("the first frame lacks %q: %q", want, first)
 		}
@@ -67,7 +67,7 @@ func TestWatchFrames(t *testing.T) {
 	endedWith(p, 2, 4, 1.5)
 	w.Reset()
 	endedWith(p, 3, 4, 1)
-	if got := w.String(); !strings.Contains(got, "4/4 runs") || !strings.Contains(got, "▁█▅▁") {
+	if got := w.String(); !strings.Contains(got, "4/4") || !strings.Contains(got, "▁█▅▁") {
 		t.Errorf("the last frame: %q", got)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"goset/harness"
 	"goset/host"
 	"goset/isolation"
+	"goset/rank"
 	"goset/report"
 )
 
@@ -109,13 +110,30 @@ func layerFindings(e *harness.Experiment, bestEffort bool) (isolation.Findings, 
 		if bestEffort {
 			layers = layers.BestEffort()
 		}
-		for _, f := range isolation.Check(layers) {
+		for _, f := range append(isolation.Check(layers), choiceFinding(layers)...) {
 			if !slices.ContainsFunc(all, func(g *isolation.Unsupported) bool { return g.Error() == f.Error() }) {
 				all = append(all, f)
 			}
 		}
 	}
 	return all, nil
+}
+
+// choiceFinding asks whether the quietest CPUs can be found here. When the CPUs
+// cannot be had at all, isolation has said so.
+func choiceFinding(layers isolation.Mode) isolation.Findings {
+	if layers.CPUs != "quietest" {
+		return nil
+	}
+	err := harness.NewChooser(host.Local).Check(layers)
+	var refused *rank.Refused
+	if err == nil || errors.As(err, &refused) || errors.Is(err, host.ErrUnsupported) {
+		return nil
+	}
+	return isolation.Findings{{
+		Mode: layers.Name, Layer: "cpus", Reason: err.Error(), Optional: slices.Contains(layers.Optional, "cpus"),
+		Hint: `cpus = "quietest" ranks them by /proc/interrupts; name them, or take "rotate"`,
+	}}
 }
 
 // session is what Execute and Resume have in common.
@@ -204,7 +222,7 @@ func verdict(sum harness.Summary, interrupted bool) error {
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted after %d of %d runs; go on with: goset-bench resume %s",
 			sum.Measured.Sum()+sum.Warmup.Sum(), sum.Total, sum.Dir)}
 	case sum.Failed() > 0:
-		return failed(fmt.Errorf("%d of %d runs failed; their output is in %s", sum.Failed(), sum.Total, sum.Dir))
+		return failed(fmt.Errorf("%d of %d runs failed; the reasons are below the tables and in %s", sum.Failed(), sum.Total, sum.Dir))
 	case sum.Void() > 0:
 		return failed(fmt.Errorf("%d of %d runs are void; the reasons are below the tables and in %s", sum.Void(), sum.Total, sum.Dir))
 	}
