@@ -104,6 +104,8 @@ type SuiteClaim struct {
 	// Sweep is the chance of being lowest on all workloads when all modes are
 	// alike: it means something only if this was asked before looking.
 	Sweep stats.Value
+	// Lowest is set where the sd of X is the lowest of all modes on every one.
+	Lowest bool
 	// Average and Every are the two claims in words. Claim is set where the
 	// words assert a difference.
 	AverageText, EveryText   string
