@@ -601,6 +601,7 @@
   for (const s of document.querySelectorAll("select.counter")) {
     s.addEventListener("change", () => plots.filter((p) => s.parentElement.contains(p.host)).forEach((p) => p.draw()));
   }
+  addEventListener("beforeprint", () => { for (const d of document.querySelectorAll("details")) d.open = true; });
   let wide = innerWidth, timer = 0;
   addEventListener("resize", () => {
     if (innerWidth === wide) return; // a phone's address bar moves only the height
