@@ -101,7 +101,10 @@ func (h *Held) enforce(layers []layer, key string) error {
 			}
 			continue
 		}
-		err = errors.Join(h.run.mode.asError(l.key(), err), h.session.undoTo(mark))
+		err = h.run.mode.asError(l.key(), err)
+		if uerr := h.session.undoTo(mark); uerr != nil {
+			return errors.Join(err, uerr)
+		}
 		var u *Unsupported
 		if !errors.As(err, &u) || !u.Optional {
 			return err
