@@ -85,6 +85,7 @@ type pageCurve struct {
 type pageRatio struct {
 	Row    int          `json:"row"`
 	Base   int          `json:"base"`
+	Blocks bool         `json:"blocks"`
 	Median pageEstimate `json:"median"`
 	SD     pageEstimate `json:"sd"`
 }
@@ -230,7 +231,7 @@ func (f *Figure) data(sets []*RunSet) pageFigure {
 	}
 	for i := range f.Ratios {
 		r := &f.Ratios[i]
-		d.Ratios = append(d.Ratios, pageRatio{r.Row, r.Base, r.Median.data(), r.SD.data()})
+		d.Ratios = append(d.Ratios, pageRatio{r.Row, r.Base, r.Blocked, r.Median.data(), r.SD.data()})
 	}
 	return d
 }
