@@ -60,7 +60,7 @@ type Estimate struct {
 }
 
 // maxCurvePoints bounds all curves of a page together.
-const maxCurvePoints = 60_000
+const maxCurvePoints = 20_000
 
 // Figures makes the figures of tables, which are of d, over the sets of
 // [Data.RunSets].
