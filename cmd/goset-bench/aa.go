@@ -86,7 +86,7 @@ func (a *app) aaRun(cmd *cobra.Command, name string, f *aaFlags) error {
 	if err != nil {
 		return err
 	}
-	w, err := a.newWork(prefs)
+	w, err := a.newWork(cmd.Context(), prefs)
 	if err != nil {
 		return err
 	}
