@@ -30,7 +30,7 @@ func preferenceTable() []preference {
 		{"order", "plan.order"}, {"seed", "plan.seed"}, {"timeout", "plan.timeout"},
 		{"retries", "plan.retries"}, {"baseline", "plan.baseline"},
 		{"results", ""}, {"quiet", ""}, {"watch", ""}, {"color", ""}, {"best-effort", ""}, {"metrics", ""},
-		{"state", ""}, {"lock", ""}, {"wait", ""},
+		{"state", ""}, {"lock", ""}, {"wait", ""}, {"user", ""},
 	}
 }
 

@@ -81,6 +81,7 @@ func addCommandFlags(fs *pflag.FlagSet, f *runFlags) {
 func addRunningFlags(fs *pflag.FlagSet) {
 	fs.String("results", defaultResults, "folder below which result folders are made")
 	fs.Bool("best-effort", false, "run without the layers that cannot be held, and say so")
+	fs.String("user", "", "user that runs the tasks of modes that name none; root keeps root (default: sudo's caller)")
 	fs.String("wait", "0s", "how long to wait while another session has this machine, as 10m")
 	fs.String("state", isolation.DefaultState, "folder of the journal that changes to the machine are undone from")
 	fs.String("lock", isolation.DefaultLock, "file whose lock is taken; sessions in containers can share one")
