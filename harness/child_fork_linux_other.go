@@ -17,14 +17,18 @@ func newForker() *forker { return &forker{} }
 // start.
 func (*forker) fork(c *child, job Job, path string, null int, wantPidfd bool) error {
 	pidfd := -1
-	sys := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	files := []uintptr{uintptr(null), uintptr(c.stdout[1]), uintptr(c.stderr[1])}
+	if job.Foreground {
+		files = []uintptr{0, 1, 2}
+	}
+	sys := &syscall.SysProcAttr{Setpgid: !job.Foreground, Pdeathsig: syscall.SIGKILL}
 	if wantPidfd {
 		sys.PidFD = &pidfd
 	}
 	pid, err := syscall.ForkExec(path, job.Argv, &syscall.ProcAttr{
 		Dir:   job.Dir,
 		Env:   job.Env,
-		Files: []uintptr{uintptr(null), uintptr(c.stdout[1]), uintptr(c.stderr[1])},
+		Files: files,
 		Sys:   sys,
 	})
 	if err != nil {

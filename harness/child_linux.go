@@ -104,7 +104,11 @@ type child struct {
 // pipes makes the pipes for a child's streams. The harness keeps the write ends
 // open until the child is reaped: the child's own end, which closes before it
 // has ended, then wakes nobody.
-func (c *child) pipes() error {
+func (c *child) pipes(job Job) error {
+	if job.Foreground {
+		c.stdout, c.stderr = [2]int{-1, -1}, [2]int{-1, -1} // poll passes them over
+		return nil
+	}
 	for _, p := range []*[2]int{&c.stdout, &c.stderr} {
 		if err := syscall.Pipe2(p[:], syscall.O_CLOEXEC); err != nil {
 			c.close()
@@ -138,7 +142,7 @@ func (r *Runner) run(ctx context.Context, job Job, path string, held *isolation.
 	others := r.others()
 	var res Result
 	c := &child{exit: -1, out: capture{limit: job.OutputLimit}, err: capture{limit: job.OutputLimit}}
-	if err := c.pipes(); err != nil {
+	if err := c.pipes(job); err != nil {
 		return res, err
 	}
 	defer c.close()
@@ -150,10 +154,16 @@ func (r *Runner) run(ctx context.Context, job Job, path string, held *isolation.
 		return res, err
 	}
 	res.Start = c.start
+	if job.Started != nil {
+		job.Started(c.pid)
+	}
 	end, werr := r.wait(ctx, c, job, held, &res, others)
 	res.Wall = end.Sub(c.start)
 	res.Counters = r.irqs.end(job.CPUs)
-	rerr := r.reap(c, &res, others)
+	if job.Ended != nil {
+		job.Ended(c.pid)
+	}
+	rerr := r.reap(c, job, &res, others)
 	res.Stdout, res.Stderr = c.out.stream(), c.err.stream()
 	res.RSSFloor = ownPeak()
 	return res, errors.Join(werr, rerr)
@@ -175,6 +185,28 @@ func (r *Runner) wakeOn(ctx context.Context) (stop func()) {
 		if !cancel() {
 			<-done
 			_, _ = syscall.Read(r.wake[0], r.buf)
+		}
+	}
+}
+
+// Forward passes a signal on to the child that runs, or to the next one that
+// starts. It may be called at any time from any goroutine.
+func (r *Runner) Forward(sig syscall.Signal) {
+	// A pipe that is full holds as many signals that nobody has read.
+	_, _ = syscall.Write(r.wake[1], []byte{byte(sig)})
+}
+
+// passOn reads what woke the poll and sends the child what Forward was given.
+// The child is not reaped yet, so that its number is still its own.
+func (r *Runner) passOn(c *child) {
+	n, err := syscall.Read(r.wake[0], r.buf)
+	if err != nil {
+		return
+	}
+	for _, sig := range r.buf[:n] {
+		if sig != 0 {
+			// What has ended meanwhile needs no signal.
+			_ = syscall.Kill(c.pid, syscall.Signal(sig))
 		}
 	}
 }
@@ -278,7 +310,7 @@ func (r *Runner) wait(ctx context.Context, c *child, job Job, held *isolation.He
 			return now, nil
 		}
 		if ev.woken {
-			_, _ = syscall.Read(r.wake[0], r.buf)
+			r.passOn(c)
 			if ctx.Err() != nil && !end.begun {
 				res.Interrupted = true
 				end.next(now)
@@ -390,8 +422,9 @@ func (e *ending) next(now time.Time) bool {
 }
 
 // reap takes the child's exit status and usage, ends what is left of its tree
-// and reads what that still wrote.
-func (r *Runner) reap(c *child, res *Result, others family) error {
+// and reads what that still wrote. What outlives a child in the foreground is
+// counted and left: a shell lets it be, too.
+func (r *Runner) reap(c *child, job Job, res *Result, others family) error {
 	var status syscall.WaitStatus
 	var use syscall.Rusage
 	pid, err := wait4(c.pid, &status, syscall.WNOHANG, &use)
@@ -406,6 +439,10 @@ func (r *Runner) reap(c *child, res *Result, others family) error {
 		patience = 0
 	}
 	if !anyChild() {
+		return nil
+	}
+	if job.Foreground && !res.TimedOut && !res.Interrupted {
+		res.Leftover = len(r.reapTree(others))
 		return nil
 	}
 	res.Leftover, res.Unkilled = r.endLeft(others, patience)

@@ -21,6 +21,14 @@ type Job struct {
 
 	Layers isolation.Mode
 	CPUs   cpulist.Set // empty: unpinned
+
+	// Foreground makes the child take this process's place at the terminal: it
+	// has the same stdin, stdout, stderr, process group and session, and keeps
+	// the processes that outlive it. Its output is not read.
+	Foreground bool
+	// Started is called once the child runs, and Ended when its last thread
+	// has ended and it still stands in /proc; nil: not.
+	Started, Ended func(pid int)
 }
 
 // Stream is what a child wrote to one of its streams.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/viper"
 
 	"goset/harness"
+	"goset/internal/cli"
 )
 
 // preference is one thing a person may set by flag, by GOSET_BENCH_NAME or in
@@ -89,7 +90,7 @@ func (p *preferences) checkConfig() error {
 	var faults []error
 	for _, key := range p.below.AllKeys() {
 		if !slices.Contains(known, key) {
-			faults = append(faults, fmt.Errorf("%s: unknown preference %q%s", p.config, key, nearest(key, known)))
+			faults = append(faults, fmt.Errorf("%s: unknown preference %q%s", p.config, key, cli.Nearest(key, known)))
 		}
 	}
 	if len(faults) > 0 {

@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 
 	"goset/harness"
+	"goset/internal/cli"
 	"goset/report"
 )
 
@@ -36,19 +35,11 @@ type tableStyle struct {
 // style decides on colour: as -color says; "auto" is colour on a terminal
 // unless NO_COLOR is set.
 func (a *app) style(prefs *preferences) (tableStyle, error) {
-	s := tableStyle{}
-	f, isFile := a.stdout.(*os.File)
-	onTerminal := isFile && term.IsTerminal(int(f.Fd()))
-	switch want := prefs.text("color", "auto"); want {
-	case "auto":
-		s.color = onTerminal && os.Getenv("NO_COLOR") == ""
-	case "always":
-		s.color = true
-	case "never":
-	default:
-		return s, usagef("cannot use color = %q: want auto, always or never", want)
+	color, err := cli.Color(prefs.text("color", "auto"), a.stdout)
+	if err != nil {
+		return tableStyle{}, &exitError{exitUsage, err}
 	}
-	return s, nil
+	return tableStyle{color: color}, nil
 }
 
 // options turns a manifest and flags into the report's options.

@@ -23,6 +23,7 @@ var may = map[string][]string{
 	"stats":            {},
 	"internal/texttab": {},
 	"internal/arch":    {},
+	"internal/cli":     {},
 	"experiments":      {},
 	"host":             {"cpulist"},
 	"rank":             {"cpulist", "host"},
