@@ -107,6 +107,31 @@ func (f FS) Topology() (*Topology, error) {
 	return t, nil
 }
 
+// RCUNoCBs are the CPUs whose RCU callbacks run elsewhere: rcu_nocbs= of the
+// command line, and those of nohz_full. nil: the command line cannot be read.
+func (f FS) RCUNoCBs(top *Topology) *cpulist.Set {
+	line, err := f.text("proc/cmdline")
+	if err != nil {
+		return nil
+	}
+	set := cpulist.Set{}
+	if top.NoHZFull != nil {
+		set = *top.NoHZFull
+	}
+	for word := range strings.FieldsSeq(line) {
+		list, ok := strings.CutPrefix(word, "rcu_nocbs=")
+		if !ok {
+			continue
+		}
+		if list == "all" {
+			set = top.Online
+		} else if named, err := cpulist.Parse(list); err == nil {
+			set = set.Union(named)
+		}
+	}
+	return &set
+}
+
 func collect[T any](before error, read func() (T, error)) (T, error) {
 	v, err := read()
 	return v, errors.Join(before, err)
