@@ -3,7 +3,6 @@ package harness
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -376,11 +375,11 @@ func (s *lineScanner) unitWord(w string) bool {
 
 // The shapes of words that hold digits and are no numbers.
 var (
-	dateWord    = regexp.MustCompile(`^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T_].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}/\d{1,2}/\d{2})$`)
-	timeWord    = regexp.MustCompile(`^\d{1,3}:\d{2}(:\d{2})?([.,]\d+)?(Z|[a-zA-Z]*|[-+]\d{2}:?\d{2})$`)
-	addressWord = regexp.MustCompile(`^(\d{1,3}(\.\d{1,3}){3}([:/]\d+)?|[0-9a-fA-F]{0,4}(:[0-9a-fA-F]{0,4}){2,}(/\d+)?)$`)
-	versionWord = regexp.MustCompile(`^\d+(\.\d+){2,}`)
-	idWord      = regexp.MustCompile(`^(0[xX][0-9a-fA-F]+|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-fA-F]{8,})$`)
+	dateWord    = lazily(`^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T_].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}/\d{1,2}/\d{2})$`)
+	timeWord    = lazily(`^\d{1,3}:\d{2}(:\d{2})?([.,]\d+)?(Z|[a-zA-Z]*|[-+]\d{2}:?\d{2})$`)
+	addressWord = lazily(`^(\d{1,3}(\.\d{1,3}){3}([:/]\d+)?|[0-9a-fA-F]{0,4}(:[0-9a-fA-F]{0,4}){2,}(/\d+)?)$`)
+	versionWord = lazily(`^\d+(\.\d+){2,}`)
+	idWord      = lazily(`^(0[xX][0-9a-fA-F]+|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-fA-F]{8,})$`)
 )
 
 // classOf names the kind of a word that holds no number: "<date>", "<time>",
@@ -395,32 +394,32 @@ func classOf(w, rest string) string {
 	if len(w) > maxChecked {
 		return ""
 	}
-	if rest == "" && strings.Count(w, ":") > 1 && addressWord.MatchString(w) {
+	if rest == "" && strings.Count(w, ":") > 1 && addressWord().MatchString(w) {
 		return "<ip>"
 	}
 	if rest == "" || strings.IndexByte(":-./", rest[0]) < 0 {
-		if idWord.MatchString(w) && strings.ContainsAny(w, "0123456789") {
+		if idWord().MatchString(w) && strings.ContainsAny(w, "0123456789") {
 			return "<id>"
 		}
 		return ""
 	}
 	switch {
-	case dateWord.MatchString(w):
+	case dateWord().MatchString(w):
 		return "<date>"
-	case timeWord.MatchString(w):
+	case timeWord().MatchString(w):
 		return "<time>"
-	case addressWord.MatchString(w):
+	case addressWord().MatchString(w):
 		return "<ip>"
-	case versionWord.MatchString(w):
+	case versionWord().MatchString(w):
 		return w
-	case idWord.MatchString(w):
+	case idWord().MatchString(w):
 		return "<id>"
 	}
 	return ""
 }
 
 // groupedWord matches a number with a thousands separator or a decimal comma.
-var groupedWord = regexp.MustCompile(`^[-+]?(\d{1,3}(,\d{3})+(\.\d+)?|\d{1,3}(\.\d{3})+,\d+|\d{1,3}(['_\x{2019}\x{a0}\x{2009}\x{202f}]\d{3})+([.,]\d+)?|\d+,\d+)`)
+var groupedWord = lazily(`^[-+]?(\d{1,3}(,\d{3})+(\.\d+)?|\d{1,3}(\.\d{3})+,\d+|\d{1,3}(['_\x{2019}\x{a0}\x{2009}\x{202f}]\d{3})+([.,]\d+)?|\d+,\d+)`)
 
 // groupedAt is the length of the grouped number that w begins with; 0 for
 // none. n is the length of its plain start. Several commas that do not make
@@ -431,7 +430,7 @@ func groupedAt(w string, n int, list bool) int {
 		return 0
 	}
 	part := w[:min(len(w), maxChecked)]
-	g := len(groupedWord.FindString(part))
+	g := len(groupedWord().FindString(part))
 	if g == 0 || g == maxChecked {
 		return 0
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +13,7 @@ import (
 
 // placeholders matches what could be a {factor}: "${HOME}" is left to the
 // shell that it is meant for, and "{{name}}" is how "{name}" itself is written.
-var placeholders = regexp.MustCompile(`\$\{[^{}]*\}|\{\{[A-Za-z_][A-Za-z0-9_]*\}\}|\{[A-Za-z_][A-Za-z0-9_]*\}`)
+var placeholders = lazily(`\$\{[^{}]*\}|\{\{[A-Za-z_][A-Za-z0-9_]*\}\}|\{[A-Za-z_][A-Za-z0-9_]*\}`)
 
 // placeholderNames are the names in a text, in order.
 func placeholderNames(text string) []string {
@@ -22,7 +21,7 @@ func placeholderNames(text string) []string {
 		return nil // most texts, and the pattern costs a microsecond
 	}
 	var names []string
-	for _, m := range placeholders.FindAllString(text, -1) {
+	for _, m := range placeholders().FindAllString(text, -1) {
 		if m[0] == '{' && m[1] != '{' {
 			names = append(names, m[1:len(m)-1])
 		}
@@ -44,7 +43,7 @@ func fill(text string, values map[string]string) string {
 	if !strings.Contains(text, "{") {
 		return text
 	}
-	return placeholders.ReplaceAllStringFunc(text, func(m string) string {
+	return placeholders().ReplaceAllStringFunc(text, func(m string) string {
 		switch {
 		case m[0] == '$':
 			return m

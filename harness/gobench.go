@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strings"
 
 	"golang.org/x/perf/benchfmt"
@@ -44,7 +43,7 @@ const maxBenchLine = 60 << 10
 // orphan matches the rest of a result line that a print tore apart: the
 // iteration count and a measurement, at the start of a line or behind a name
 // that does not begin it.
-var orphan = regexp.MustCompile(`(^|\S.*Benchmark\S*.*)[ \t]*\d+[ \t]*\t[ \t]*[-+.\deE]+ [^\s/]*/[a-zA-Z]`)
+var orphan = lazily(`(^|\S.*Benchmark\S*.*)[ \t]*\d+[ \t]*\t[ \t]*[-+.\deE]+ [^\s/]*/[a-zA-Z]`)
 
 // readBench reads text in the Go benchmark format
 // (https://golang.org/design/14313-benchmark-format).
@@ -76,7 +75,7 @@ func (o *benchOutput) sift(text []byte) []byte {
 		text = rest
 		result := bytes.HasPrefix(line, []byte("Benchmark"))
 		long := len(line) > maxBenchLine
-		if long && result || !long && !result && bytes.IndexByte(line, '\t') >= 0 && orphan.Match(line) {
+		if long && result || !long && !result && bytes.IndexByte(line, '\t') >= 0 && orphan().Match(line) {
 			o.skip(line)
 		}
 		if !long {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"unicode"
 )
@@ -139,7 +138,7 @@ func (l *loader) table(n *node, fields []field) {
 // look like: they become columns, cell addresses and parts of file names.
 const nameRule = "names have letters, digits, '.', '_', '+' and '-', start with a letter or digit, and are at most 64 long"
 
-var goodName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$`)
+var goodName = lazily(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$`)
 
 // names reads a table whose keys are names of the author's choice.
 func (l *loader) names(n *node, what string, read func(*node)) {
@@ -148,7 +147,7 @@ func (l *loader) names(n *node, what string, read func(*node)) {
 		return
 	}
 	for _, k := range n.kids {
-		if !goodName.MatchString(k.key) {
+		if !goodName().MatchString(k.key) {
 			l.failAt(k.name, Fault{Key: k.path, Rule: nameRule, Got: fmt.Sprintf("%q", k.key)})
 		}
 		if k.kind != tableNode {

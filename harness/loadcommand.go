@@ -3,7 +3,6 @@ package harness
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -130,16 +129,16 @@ func title(argv []string) string {
 	return text
 }
 
-var notInName = regexp.MustCompile(`[^A-Za-z0-9._+-]+`)
+var notInName = lazily(`[^A-Za-z0-9._+-]+`)
 
 // workloadName makes a name of a program's path.
 func workloadName(program string) string {
-	name := notInName.ReplaceAllString(path.Base(program), "-")
+	name := notInName().ReplaceAllString(path.Base(program), "-")
 	name = strings.TrimLeft(name, "._+-")
 	if len(name) > 64 {
 		name = name[:64]
 	}
-	if !goodName.MatchString(name) {
+	if !goodName().MatchString(name) {
 		return "command"
 	}
 	return name

@@ -3,7 +3,6 @@ package harness
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -125,11 +124,11 @@ func durationWithin(text string, least, most time.Duration) (time.Duration, bool
 	return d, err == nil && d >= least && d <= most
 }
 
-var sizeText = regexp.MustCompile(`^(\d{1,15})(\.\d{1,6})? ?(B|kB|KB|MB|GB|TB|KiB|MiB|GiB|TiB)?$`)
+var sizeText = lazily(`^(\d{1,15})(\.\d{1,6})? ?(B|kB|KB|MB|GB|TB|KiB|MiB|GiB|TiB)?$`)
 
 // parseSize reads a number of bytes as "16MiB"; "KB" is 1000 bytes.
 func parseSize(text string) (int64, bool) {
-	m := sizeText.FindStringSubmatch(text)
+	m := sizeText().FindStringSubmatch(text)
 	if m == nil {
 		return 0, false
 	}

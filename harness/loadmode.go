@@ -2,7 +2,6 @@ package harness
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,7 +80,7 @@ func groupKeys() []layerKey {
 		{"cpu_quota", aString | anInteger, `must be a number of CPUs as "1.5", or a part of one as "50%"`, nil,
 			func(m *isolation.Mode, s string) bool {
 				m.CPUQuota = s
-				return quotaText.MatchString(s) && !noNumber(s)
+				return quotaText().MatchString(s) && !noNumber(s)
 			}},
 	}
 }
@@ -108,26 +107,26 @@ func processKeys() []layerKey {
 		intKey("env_size", 0, 1<<20, func(m *isolation.Mode, v int) { m.EnvSize = v }),
 		wordKey("thp", []string{"always", "madvise", "never"}, func(m *isolation.Mode, s string) { m.THP = s }),
 		{"user", aString | anInteger, "must be the name or number of a user", nil,
-			func(m *isolation.Mode, s string) bool { m.User = s; return goodUser.MatchString(s) }},
+			func(m *isolation.Mode, s string) bool { m.User = s; return goodUser().MatchString(s) }},
 	}
 }
 
 var (
-	quotaText     = regexp.MustCompile(`^\d{1,6}(\.\d{1,3})?%?$`)
-	frequencyText = regexp.MustCompile(`^(\d{1,9})(\.\d{1,6})? ?(GHz|MHz|kHz)$`)
-	percentText   = regexp.MustCompile(`^(\d{1,3})(\.\d{1,2})?%$`)
-	goodUser      = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}\$?$`)
+	quotaText     = lazily(`^\d{1,6}(\.\d{1,3})?%?$`)
+	frequencyText = lazily(`^(\d{1,9})(\.\d{1,6})? ?(GHz|MHz|kHz)$`)
+	percentText   = lazily(`^(\d{1,3})(\.\d{1,2})?%$`)
+	goodUser      = lazily(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}\$?$`)
 )
 
 // noNumber is true for "0", "0.00%" and the like.
 func noNumber(s string) bool { return strings.Trim(s, "0.%kMGHz ") == "" }
 
 func goodFrequency(s string) bool {
-	if p := percentText.FindStringSubmatch(s); p != nil {
+	if p := percentText().FindStringSubmatch(s); p != nil {
 		v, err := strconv.ParseFloat(p[1]+p[2], 64)
 		return err == nil && v > 0 && v <= 100
 	}
-	return frequencyText.MatchString(s) && !noNumber(s)
+	return frequencyText().MatchString(s) && !noNumber(s)
 }
 
 func intKey(name string, least, most int, set func(*isolation.Mode, int)) layerKey {

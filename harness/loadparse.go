@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -102,7 +101,7 @@ func checkText(src *source) *Fault {
 	return nil
 }
 
-var bareWord = regexp.MustCompile(`^expected value but found "(\pL+)" instead$`)
+var bareWord = lazily(`^expected value but found "(\pL+)" instead$`)
 
 // syntaxFault is the library's complaint in the form of all others.
 func syntaxFault(src *source, err error) *Fault {
@@ -114,7 +113,7 @@ func syntaxFault(src *source, err error) *Fault {
 	if pe.LastKey == "" {
 		f.Rule = "no TOML: " + lowerFirst(strings.TrimSuffix(pe.Message, "."))
 	}
-	if m := bareWord.FindStringSubmatch(pe.Message); m != nil {
+	if m := bareWord().FindStringSubmatch(pe.Message); m != nil {
 		f.Hint = fmt.Sprintf("quote it: %q", m[1])
 	}
 	return src.fault(pe.Position.Start, f)

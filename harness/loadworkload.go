@@ -99,7 +99,7 @@ func (l *loader) command(n *node, w *Workload) {
 	w.Command = words
 }
 
-var goodEnv = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var goodEnv = lazily(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func (l *loader) env(n *node, w *Workload) {
 	if n.kind != tableNode {
@@ -107,7 +107,7 @@ func (l *loader) env(n *node, w *Workload) {
 		return
 	}
 	for _, k := range n.kids {
-		if !goodEnv.MatchString(k.key) {
+		if !goodEnv().MatchString(k.key) {
 			l.failAt(k.name, Fault{Key: k.path, Rule: "names of environment variables have letters, digits and '_', and start with no digit", Got: fmt.Sprintf("%q", k.key)})
 			continue
 		}
@@ -163,7 +163,7 @@ func paramFits(p KernelParam, text string) bool {
 	}
 }
 
-var goodMetric = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+% -]{0,63}$`)
+var goodMetric = lazily(`^[A-Za-z0-9][A-Za-z0-9._+% -]{0,63}$`)
 
 // metrics reads [workload.X.metric.NAME].
 func (l *loader) metrics(n *node, w *Workload) {
@@ -172,7 +172,7 @@ func (l *loader) metrics(n *node, w *Workload) {
 		return
 	}
 	for _, k := range n.kids {
-		if !goodMetric.MatchString(k.key) || strings.HasSuffix(k.key, " ") {
+		if !goodMetric().MatchString(k.key) || strings.HasSuffix(k.key, " ") {
 			l.failAt(k.name, Fault{Key: k.path, Rule: "names of metrics have letters, digits, '.', '_', '+', '%', '-' and spaces inside, start with a letter or digit, and are at most 64 long", Got: fmt.Sprintf("%q", k.key)})
 		}
 		m := MetricSpec{Metric: metric.Metric{Name: k.key, Shown: true}}
