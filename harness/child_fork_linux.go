@@ -57,10 +57,11 @@ type forker struct {
 	clone3        bool // the kernel has it: see common
 	args          cloneArgs
 	calls         []call
-	fixed         int             // calls that are the same for every child
-	zero          [4]uint64       // struct sigaction of SIG_DFL
-	limit         *syscall.Rlimit // RLIMIT_NOFILE as this process found it
-	blocked, mask uint64          // all signals; the thread's own mask
+	fixed         int                  // calls that are the same for every child
+	zero          [4]uint64            // struct sigaction of SIG_DFL
+	limit         *syscall.Rlimit      // RLIMIT_NOFILE as this process found it
+	found         chan *syscall.Rlimit // the same, until the first fork
+	blocked, mask uint64               // all signals; the thread's own mask
 	stamp         syscall.Timespec
 	pidfd         int32
 	path, dir     *byte
@@ -69,12 +70,26 @@ type forker struct {
 
 // newForker prepares what all children have in common.
 func newForker() *forker {
-	f := &forker{blocked: ^uint64(0), clone3: true}
-	if lim, ok := foundLimit(); ok {
-		f.limit = &lim
-	}
-	f.common()
+	f := &forker{blocked: ^uint64(0), clone3: true, found: make(chan *syscall.Rlimit, 1)}
+	// Finding the limit takes a process of its own, more than a millisecond:
+	// meanwhile the caller chooses CPUs.
+	go func() {
+		var found *syscall.Rlimit
+		if lim, ok := foundLimit(); ok {
+			found = &lim
+		}
+		f.found <- found
+	}()
 	return f
+}
+
+// settle waits for what newForker left to be found out. It must come before
+// anything that looks at this process's children.
+func (f *forker) settle() {
+	if f.found != nil {
+		f.limit, f.found = <-f.found, nil
+		f.common()
+	}
 }
 
 // common lists the calls that are the same for every child.
@@ -184,6 +199,7 @@ func (f *forker) run(wantPidfd bool) (pid int) {
 // which would give the child half of a CPU against any background load that was
 // started from here; and setsid took 28 µs of the 400 of a run of `true`.
 func (f *forker) prepare(c *child, job Job, path string, null int) (err error) {
+	f.settle()
 	if f.path, err = syscall.BytePtrFromString(path); err != nil {
 		return err
 	}

@@ -13,6 +13,9 @@ type forker struct{}
 
 func newForker() *forker { return &forker{} }
 
+// settle has nothing to wait for.
+func (*forker) settle() {}
+
 // fork starts the command and fills in the child's pid, pidfd (-1: none) and
 // start.
 func (*forker) fork(c *child, job Job, path string, null int, wantPidfd bool) error {

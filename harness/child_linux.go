@@ -71,6 +71,7 @@ func (s *system) open() error {
 
 // close undoes open.
 func (s *system) close() error {
+	s.forker.settle()
 	s.closeFiles()
 	s.irqs.close()
 	_, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, uintptr(s.subreaper), 0)
@@ -138,6 +139,7 @@ func (r *Runner) run(ctx context.Context, job Job, path string, held *isolation.
 	defer runtime.UnlockOSThread()
 	defer r.wakeOn(ctx)()
 
+	r.forker.settle()
 	r.reapStuck()
 	others := r.others()
 	var res Result

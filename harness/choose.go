@@ -231,7 +231,7 @@ func (c *QuietChooser) Watch(ctx context.Context, sample time.Duration) ([]rank.
 
 // placed lists the CPUs with where they stand and without what they did.
 func (c *QuietChooser) placed() ([]rank.CPU, error) {
-	top, err := c.FS.Topology()
+	top, err := c.FS.Arrangement()
 	if err != nil {
 		return nil, fmt.Errorf("cannot rank the CPUs: %w", err)
 	}

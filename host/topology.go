@@ -81,6 +81,19 @@ func (t *Topology) ThreadsPerCore() int {
 // meaning without an answer, the online CPUs, and for files that are there and
 // cannot be understood.
 func (f FS) Topology() (*Topology, error) {
+	t, err := f.Arrangement()
+	if err != nil {
+		return nil, err
+	}
+	if t.Caches, err = f.caches(t.Online); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Arrangement is the topology without the caches, whose files are four in five
+// of all.
+func (f FS) Arrangement() (*Topology, error) {
 	t := &Topology{}
 	var err error
 	if t.Online, err = f.online(); err != nil {
@@ -100,7 +113,6 @@ func (f FS) Topology() (*Topology, error) {
 	t.Packages = packagesOf(t.Cores)
 	t.Kinds, err = collect(err, func() ([]Kind, error) { return f.kinds(t.Online) })
 	nameKinds(t)
-	t.Caches, err = collect(err, func() ([]Cache, error) { return f.caches(t.Online) })
 	if err != nil {
 		return nil, err
 	}

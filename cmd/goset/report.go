@@ -154,7 +154,7 @@ func newSelection(root host.FS, ranking rank.Ranking, s rank.Selection, fenced c
 }
 
 func rcuNoCBs(root host.FS) *cpulist.Set {
-	top, err := root.Topology()
+	top, err := root.Arrangement()
 	if err != nil {
 		return nil
 	}

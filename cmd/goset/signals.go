@@ -32,7 +32,7 @@ func startRelay(ctx context.Context) (*relay, context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	// As many as can arrive at once: a signal that finds no room is lost.
 	r := &relay{signals: make(chan os.Signal, 128), done: make(chan struct{}), cancel: cancel}
-	signal.Notify(r.signals, caught()...)
+	signal.Notify(r.signals, caught(1, lastPlain)...)
 	go r.loop()
 	return r, ctx
 }
@@ -48,16 +48,18 @@ func (r *relay) stop() {
 // caught are the signals that are passed on. What was ignored when goset was
 // started (nohup) stays ignored, for the task as well. SIGPIPE is caught so
 // that a report that nobody reads does not change the exit status.
-func caught() []os.Signal {
-	const highest = 64
+func caught(from, to syscall.Signal) []os.Signal {
 	var all []os.Signal
-	for n := syscall.Signal(1); n <= highest; n++ {
+	for n := from; n <= to; n++ {
 		if !slices.Contains(uncaught(), n) && !signal.Ignored(n) {
 			all = append(all, n)
 		}
 	}
 	return all
 }
+
+// The plain signals and the real-time ones.
+const lastPlain, lastSignal = 31, 64
 
 // uncaught are the signals that are goset's own: those that cannot be caught,
 // those of faults and of the Go runtime (SIGURG, SIGPROF; 32 and 33 are the C
@@ -71,6 +73,9 @@ func uncaught() []syscall.Signal {
 
 func (r *relay) loop() {
 	defer close(r.done)
+	// Catching a signal takes 10 µs, and hardly anybody sends these: they are
+	// caught while goset does other things.
+	signal.Notify(r.signals, caught(lastPlain+1, lastSignal)...)
 	for s := range r.signals {
 		if sig, ok := s.(syscall.Signal); ok {
 			r.one(sig)
@@ -88,7 +93,7 @@ func (r *relay) one(sig syscall.Signal) {
 		if r.runner != nil && !fromTerminal {
 			r.runner.Forward(sig)
 		}
-		stopSelf(r.signals)
+		stopSelf()
 	case r.runner == nil:
 		if sig != syscall.SIGCONT && sig != syscall.SIGWINCH {
 			r.early = sig
@@ -102,14 +107,6 @@ func (r *relay) one(sig syscall.Signal) {
 // terminalSignals are what a terminal sends to its foreground process group.
 func terminalSignals() []syscall.Signal {
 	return []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGWINCH}
-}
-
-// stopSelf does what SIGTSTP does to a process that does not catch it. The
-// kernel decides: it stops no group that nobody could continue.
-func stopSelf(signals chan os.Signal) {
-	signal.Reset(syscall.SIGTSTP)
-	raise(syscall.SIGTSTP)
-	signal.Notify(signals, syscall.SIGTSTP)
 }
 
 // toTask makes a runner's task the one that signals go to. False: goset was

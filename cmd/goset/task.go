@@ -49,7 +49,8 @@ func (a *app) task(cmd *cobra.Command, argv []string) (err error) {
 	}
 	var ctx context.Context
 	t.relay, ctx = startRelay(cmd.Context())
-	defer t.relay.stop()
+	// The relay is not stopped: the process ends with the task, and giving 60
+	// signals back takes more than half a millisecond.
 	if t.runner, err = harness.NewRunner(); err != nil {
 		return err
 	}
@@ -182,7 +183,7 @@ func (t *task) execute(color bool) error {
 	if res.Start.IsZero() {
 		return startFailure(err)
 	}
-	for _, problem := range []error{err, watch.failed, t.write(t.newReport(res, watch.telemetry), color)} {
+	for _, problem := range []error{err, watch.failed, t.report(res, watch.telemetry, color)} {
 		if problem != nil {
 			fmt.Fprintf(t.stderr, "goset: %v\n", problem)
 		}
@@ -191,6 +192,14 @@ func (t *task) execute(color bool) error {
 		return &exitError{code: res.Exit}
 	}
 	return nil
+}
+
+// report makes the report, if anybody wants it.
+func (t *task) report(res harness.Result, telemetry *host.Telemetry, color bool) error {
+	if t.opt.quiet && t.opt.json == "" {
+		return nil
+	}
+	return t.write(t.newReport(res, telemetry), color)
 }
 
 // write writes the report to where the flags say.
