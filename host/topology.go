@@ -91,6 +91,17 @@ func (f FS) Topology() (*Topology, error) {
 	return t, nil
 }
 
+// HasCPUs reports whether the files say anything about CPUs: a dump of /proc
+// alone does not.
+func (f FS) HasCPUs() bool {
+	dir, err := f.open("sys/devices/system/cpu")
+	if err != nil {
+		return !absent(err)
+	}
+	dir.Close()
+	return true
+}
+
 // Arrangement is the topology without the caches, whose files are four in five
 // of all.
 func (f FS) Arrangement() (*Topology, error) {

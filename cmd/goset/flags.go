@@ -151,7 +151,7 @@ func (o *options) asked() isolation.Mode {
 func (o *options) check(flags *pflag.FlagSet) error {
 	given := func(name string) bool { f := flags.Lookup(name); return f != nil && f.Changed }
 	if o.mode.CPUs != "" {
-		for _, name := range []string{"n", "include", "exclude", "numa", "sample", "rank"} {
+		for _, name := range []string{"n", "include", "exclude", "numa"} {
 			if given(name) {
 				return usagef("cannot use -%s with -cpus: -cpus names the CPUs and leaves nothing to choose", name)
 			}
