@@ -300,8 +300,9 @@ func (r *Runner) wait(ctx context.Context, c *child, job Job, held *isolation.He
 	if job.Timeout > 0 {
 		end.due = c.start.Add(job.Timeout)
 	}
+	ticks := newTicks(job, c)
 	for {
-		ev, err := r.poll(c, earlier(end.due, looks.due))
+		ev, err := r.poll(c, earlier(end.due, earlier(looks.due, ticks.due)))
 		now := time.Now()
 		if err != nil {
 			return now, err
@@ -327,6 +328,34 @@ func (r *Runner) wait(ctx context.Context, c *child, job Job, held *isolation.He
 			}
 		}
 		looks.look(now)
+		ticks.tick(now)
+	}
+}
+
+// ticks is the schedule of a job's own calls.
+type ticks struct {
+	job Job
+	pid int
+	due time.Time // zero: never
+}
+
+func newTicks(job Job, c *child) *ticks {
+	t := &ticks{job: job, pid: c.pid}
+	if job.Tick != nil && job.Every > 0 {
+		t.due = c.start.Add(job.Every)
+	}
+	return t
+}
+
+// tick calls when it is due; turns that were missed are not made up for.
+func (t *ticks) tick(now time.Time) {
+	if t.due.IsZero() || now.Before(t.due) {
+		return
+	}
+	t.job.Tick(t.pid)
+	t.due = t.due.Add(t.job.Every)
+	if next := time.Now(); t.due.Before(next) {
+		t.due = next.Add(t.job.Every)
 	}
 }
 

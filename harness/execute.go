@@ -27,8 +27,11 @@ type Job struct {
 	// the processes that outlive it. Its output is not read.
 	Foreground bool
 	// Started is called once the child runs, and Ended when its last thread
-	// has ended and it still stands in /proc; nil: not.
-	Started, Ended func(pid int)
+	// has ended and it still stands in /proc; nil: not. Meanwhile Tick is
+	// called at every Every, by the thread that waits for the child: what it
+	// takes is at most how late the end is noticed.
+	Started, Ended, Tick func(pid int)
+	Every                time.Duration // 0: never
 }
 
 // Stream is what a child wrote to one of its streams.

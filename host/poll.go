@@ -1,8 +1,10 @@
 package host
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -43,9 +45,9 @@ type Poller struct {
 	index  []int // by CPU number: place in cpus + 1
 
 	interrupts  interruptWatch
-	stat        *Stat
+	stat        *hotFile // nil: this machine does not have it
 	statAt      time.Time
-	queues      *Schedstat
+	queues      *hotFile
 	pressure    *uint64
 	temperature SpreadOf
 	thermometer string
@@ -60,14 +62,42 @@ type Poller struct {
 type cpuWatch struct {
 	cpu                 int
 	sibling             bool
-	times               CPUTime
+	times, queue        sums
 	elapsed             time.Duration // while it was in /proc/stat
-	inStat              bool
-	waited              time.Duration
-	inQueues            bool
 	throttle, throttle0 *uint64
-	frequency           *numberFile
+	frequency           *hotFile
 	hz                  SpreadOf
+}
+
+// sums are the columns of one CPU's line: of /proc/stat its times in ticks, of
+// /proc/schedstat what is read of its run queue.
+type sums struct {
+	last, sum [statColumns]uint64
+	n         int // columns in the last reading; 0: it had no such line
+	any       int // the columns of a difference; 0: there was none
+	stale     bool
+}
+
+// The columns of /proc/stat that are read: user, nice, system, idle, iowait,
+// irq, softirq, steal.
+const (
+	statColumns                 = 8
+	idleColumn, ioColumn, steal = 3, 4, 7
+)
+
+// add adds the difference to the last reading. A column that went back, as idle
+// can when a CPU comes online again, counts as 0. A CPU that was offline at one
+// end has no difference.
+func (s *sums) add(now [statColumns]uint64, n int) (counted bool) {
+	if s.n == n && n > 0 && !s.stale {
+		for i := range n {
+			s.sum[i] += max(now[i], s.last[i]) - s.last[i]
+		}
+		s.any = n
+		counted = true
+	}
+	s.last, s.n, s.stale = now, n, false
+	return counted
 }
 
 // pace keeps the cost of a group of files in bounds.
@@ -114,10 +144,17 @@ func (f FS) NewPoller(opt PollOptions) (*Poller, error) {
 		return nil, err
 	}
 	p.interrupts.file = file
+	if p.stat, err = f.openHot(64<<10, "proc/stat"); err != nil {
+		p.fail(SourceStat, err)
+	}
+	if p.queues, err = f.openHot(64<<10, "proc/schedstat"); err != nil {
+		p.fail(SourceQueues, err)
+	}
 	p.thermometer = f.quietThermometer()
 	if p.on[SourceFrequency] && opt.Interval > 0 {
 		for i := range p.cpus {
-			p.cpus[i].frequency = f.openNumber(cpuDir(p.cpus[i].cpu) + "/cpufreq/scaling_cur_freq")
+			p.cpus[i].frequency, err = f.openHot(32, cpuDir(p.cpus[i].cpu)+"/cpufreq/scaling_cur_freq")
+			p.fail(SourceFrequency, err)
 		}
 	}
 	return p, nil
@@ -125,14 +162,12 @@ func (f FS) NewPoller(opt PollOptions) (*Poller, error) {
 
 // Close closes the files that are held open.
 func (p *Poller) Close() error {
-	var errs []error
+	errs := []error{p.stat.close(), p.queues.close()}
 	if p.interrupts.file != nil {
 		errs = append(errs, p.interrupts.file.Close())
 	}
 	for i := range p.cpus {
-		if f := p.cpus[i].frequency; f != nil {
-			errs = append(errs, f.file.Close())
-		}
+		errs = append(errs, p.cpus[i].frequency.close())
 	}
 	return errors.Join(errs...)
 }
@@ -198,66 +233,64 @@ func (p *Poller) End(pid int) *Telemetry {
 
 // readMachine reads the times and run queues of the CPUs; on nil: all of it.
 func (p *Poller) readMachine(on map[string]bool) {
-	if on == nil || on[SourceStat] {
+	if p.stat != nil && (on == nil || on[SourceStat]) {
 		now := time.Now()
-		stat, err := p.fs.Stat()
+		text, err := p.stat.read()
+		if err == nil {
+			err = p.addLines(text, 0, func(c *cpuWatch, v [statColumns]uint64, n int) {
+				if c.times.add(v, n) {
+					c.elapsed += now.Sub(p.statAt)
+				}
+			}, func(c *cpuWatch) *sums { return &c.times })
+			p.statAt = now
+		}
 		p.fail(SourceStat, err)
-		if err == nil {
-			p.addStat(stat, now)
-		}
 	}
-	if on == nil || on[SourceQueues] {
-		queues, err := p.fs.Schedstat()
+	if p.queues != nil && (on == nil || on[SourceQueues]) {
+		text, err := p.queues.read()
+		if err == nil {
+			// The seventh to ninth number are running, waiting and slices.
+			err = p.addLines(text, 6, func(c *cpuWatch, v [statColumns]uint64, n int) { c.queue.add(v, n) },
+				func(c *cpuWatch) *sums { return &c.queue })
+		}
 		p.fail(SourceQueues, err)
-		if err == nil {
-			p.addQueues(queues)
-		}
 	}
 }
 
-func (p *Poller) addStat(stat *Stat, now time.Time) {
-	if p.stat != nil {
-		for i := range p.cpus {
-			c := &p.cpus[i]
-			was, ok1 := p.stat.CPUs[c.cpu]
-			is, ok2 := stat.CPUs[c.cpu]
-			if !ok1 || !ok2 {
-				continue // offline at one end: what it did is not told
-			}
-			c.times.add(is.Since(was))
-			c.elapsed += now.Sub(p.statAt)
-			c.inStat = true
+// addLines finds the lines "cpuN ..." of the watched CPUs and hands on their
+// numbers from the given one on. A CPU without a line is offline.
+func (p *Poller) addLines(text []byte, skip int, add func(*cpuWatch, [statColumns]uint64, int), of func(*cpuWatch) *sums) error {
+	for i := range p.cpus {
+		of(&p.cpus[i]).stale = true
+	}
+	for len(text) > 0 {
+		var line []byte
+		line, text = cutLine(text)
+		digits, ok := bytes.CutPrefix(line, []byte("cpu"))
+		end := bytes.IndexByte(digits, ' ')
+		if !ok || end <= 0 {
+			continue
+		}
+		cpu, ok := parseCount(digits[:end])
+		if !ok || cpu >= uint64(len(p.index)) || p.index[cpu] == 0 {
+			continue
+		}
+		var v [statColumns + 6]uint64
+		n, _, err := parseCounts(digits, end, v[:skip+statColumns])
+		if err != nil || n <= skip {
+			return fmt.Errorf("line %q has no counts", clip(line))
+		}
+		c := &p.cpus[p.index[cpu]-1]
+		// Its line is here: it is only stale when it was not there before.
+		of(c).stale = of(c).n == 0
+		add(c, [statColumns]uint64(v[skip:skip+statColumns]), n-skip)
+	}
+	for i := range p.cpus {
+		if s := of(&p.cpus[i]); s.stale {
+			s.n = 0
 		}
 	}
-	p.stat, p.statAt = stat, now
-}
-
-// add sums up differences.
-func (t *CPUTime) add(d CPUTime) {
-	t.User, t.Nice, t.System, t.Idle = t.User+d.User, t.Nice+d.Nice, t.System+d.System, t.Idle+d.Idle
-	t.IOWait, t.IRQ, t.SoftIRQ = t.IOWait+d.IOWait, t.IRQ+d.IRQ, t.SoftIRQ+d.SoftIRQ
-	if d.Steal != nil {
-		sum := *d.Steal
-		if t.Steal != nil {
-			sum += *t.Steal
-		}
-		t.Steal = &sum
-	}
-}
-
-func (p *Poller) addQueues(queues *Schedstat) {
-	if p.queues != nil {
-		for i := range p.cpus {
-			c := &p.cpus[i]
-			was, ok1 := p.queues.CPUs[c.cpu]
-			is, ok2 := queues.CPUs[c.cpu]
-			if ok1 && ok2 {
-				c.waited += max(is.Waiting-was.Waiting, 0)
-				c.inQueues = true
-			}
-		}
-	}
-	p.queues = queues
+	return nil
 }
 
 // readThrottle reads how often the core was throttled since boot; nil where
@@ -290,8 +323,8 @@ func (p *Poller) readFrequencies() {
 		if c.frequency == nil {
 			continue
 		}
-		khz, err := c.frequency.read()
-		if err == nil && khz > 0 {
+		text, err := c.frequency.read()
+		if khz, ok := parseCount(bytes.TrimSpace(text)); err == nil && ok && khz > 0 {
 			c.hz.add(1000 * float64(khz))
 		}
 	}
@@ -336,18 +369,25 @@ func grown(before, after uint64) uint64 {
 
 func (c *cpuWatch) sum() CPUTelemetry {
 	t := CPUTelemetry{CPU: c.cpu, Sibling: c.sibling, Frequency: c.hz.orNil()}
-	if c.inStat {
+	if c.times.any > idleColumn {
 		// The tick, which accounts for busy time, misses what runs between two
 		// ticks; idle time is measured, and what is left was not idle.
-		left := c.elapsed - c.times.Idle - c.times.IOWait
-		if c.times.Steal != nil {
-			left -= *c.times.Steal
-			t.Steal = new(c.times.Steal.Seconds())
+		var busy, idle time.Duration
+		for i, n := range c.times.sum[:c.times.any] {
+			switch i {
+			case idleColumn, ioColumn:
+				idle += time.Duration(n) * Tick
+			case steal:
+				idle += time.Duration(n) * Tick
+				t.Steal = new((time.Duration(n) * Tick).Seconds())
+			default:
+				busy += time.Duration(n) * Tick
+			}
 		}
-		t.Busy = new(min(max(c.times.Busy(), left, 0), c.elapsed).Seconds())
+		t.Busy = new(min(max(busy, c.elapsed-idle, 0), c.elapsed).Seconds())
 	}
-	if c.inQueues {
-		t.Waited = new(c.waited.Seconds())
+	if c.queue.any > 1 {
+		t.Waited = new(time.Duration(c.queue.sum[1]).Seconds())
 	}
 	if c.throttle0 != nil && c.throttle != nil {
 		t.Throttled = new(grown(*c.throttle0, *c.throttle))

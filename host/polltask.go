@@ -2,10 +2,7 @@ package host
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
 	"time"
 )
@@ -20,6 +17,7 @@ type taskWatch struct {
 	threads   map[int]*threadWatch
 	processes map[int]bool
 	queue     []int
+	tids      []int
 	buf       []byte
 	path      []byte
 	delays    bool // this kernel has schedstat of threads
@@ -27,7 +25,12 @@ type taskWatch struct {
 }
 
 // threadWatch is one thread as it was last read.
-type threadWatch struct{ delay, migrations, voluntary, involuntary counter }
+type threadWatch struct {
+	delay, migrations, voluntary, involuntary counter
+	// put is how often it had been put on a CPU when it was last read: a thread
+	// that was not since has not migrated.
+	put uint64
+}
 
 // counter is a number that goes up, of a thread whose number another one may
 // get when it has ended: then it starts anew.
@@ -53,15 +56,14 @@ func (w *taskWatch) walk(pid int, on map[string]bool) {
 		return
 	}
 	w.queue = append(w.queue[:0], pid)
-	for len(w.queue) > 0 && len(w.threads) < maxWatched {
-		p := w.queue[0]
-		w.queue = w.queue[1:]
-		tids, err := w.fs.Threads(p)
-		if err != nil || len(tids) == 0 {
+	for i := 0; i < len(w.queue) && len(w.threads) < maxWatched; i++ {
+		p := w.queue[i]
+		w.tids = w.fs.listNumbers(w.file(p, 0, ""), w.buf, w.tids[:0])
+		if len(w.tids) == 0 {
 			continue
 		}
 		w.processes[p] = true
-		for _, tid := range tids {
+		for _, tid := range w.tids {
 			w.thread(p, tid, on)
 		}
 	}
@@ -73,22 +75,23 @@ func (w *taskWatch) thread(pid, tid int, on map[string]bool) {
 		t = &threadWatch{}
 		w.threads[tid] = t
 	}
-	dir := w.dir(pid, tid)
+	moved := true
 	if on == nil || on[SourceDelay] {
-		if text := w.read(dir, "schedstat"); text != nil {
+		if text := w.fs.readSmall(w.file(pid, tid, "schedstat"), w.buf); text != nil {
 			if n, ok := parseCounts3(text); ok && n != [3]uint64{} {
 				w.delays = true
 				t.delay.set(n[1])
+				moved, t.put = t.put != n[2], n[2]
 			}
 		}
 	}
-	if on == nil || on[SourceSched] {
-		if text := w.read(dir, "sched"); text != nil {
+	if on == nil || moved && on[SourceSched] {
+		if text := w.fs.readSmall(w.file(pid, tid, "sched"), w.buf); text != nil {
 			w.parseSched(text, t)
 		}
 	}
 	if on == nil || on[SourceChildren] {
-		for field := range bytes.FieldsSeq(w.read(dir, "children")) {
+		for field := range bytes.FieldsSeq(w.fs.readSmall(w.file(pid, tid, "children"), w.buf)) {
 			if n, err := strconv.Atoi(string(field)); err == nil && n > 0 {
 				w.queue = append(w.queue, n)
 			}
@@ -96,35 +99,18 @@ func (w *taskWatch) thread(pid, tid int, on map[string]bool) {
 	}
 }
 
-// dir is the folder of a thread, built without fmt: this runs for every thread
-// in every poll.
-func (w *taskWatch) dir(pid, tid int) string {
-	w.path = append(w.path[:0], "proc/"...)
-	w.path = strconv.AppendInt(w.path, int64(pid), 10)
-	w.path = append(w.path, "/task/"...)
-	w.path = strconv.AppendInt(w.path, int64(tid), 10)
-	return string(w.path)
-}
-
-// read reads a small file of a thread; nil when there is none.
-func (w *taskWatch) read(dir, name string) []byte {
-	file, err := w.fs.open(dir, name)
-	if err != nil {
-		return nil
+// file is the path of a file of a thread, with a slash before and a NUL behind;
+// built without fmt, since this runs for every thread in every poll. tid 0 is
+// the folder of the threads.
+func (w *taskWatch) file(pid, tid int, name string) []byte {
+	b := strconv.AppendInt(append(w.path[:0], "/proc/"...), int64(pid), 10)
+	b = append(b, "/task"...)
+	if tid > 0 {
+		b = strconv.AppendInt(append(b, '/'), int64(tid), 10)
+		b = append(append(b, '/'), name...)
 	}
-	defer file.Close()
-	n := 0
-	for {
-		got, err := file.Read(w.buf[n:])
-		n += got
-		if err != nil || n == len(w.buf) {
-			// A thread that ended before all was read has nothing to say.
-			if err != nil && !errors.Is(err, io.EOF) {
-				return nil
-			}
-			return w.buf[:n]
-		}
-	}
+	w.path = append(b, 0)
+	return w.path
 }
 
 // parseSched finds the counters among the lines "name : value" of a sched file
@@ -186,33 +172,6 @@ func (w *taskWatch) sum() TaskTelemetry {
 		t.Migrations, t.Voluntary, t.Involuntary = &migrations, &voluntary, &involuntary
 	}
 	return t
-}
-
-// numberFile is a file with one number, held open for repeated reading.
-type numberFile struct {
-	file *os.File
-	buf  [32]byte
-}
-
-// openNumber opens such a file; nil when there is none.
-func (f FS) openNumber(name string) *numberFile {
-	file, err := f.open(name)
-	if err != nil {
-		return nil
-	}
-	return &numberFile{file: file}
-}
-
-func (n *numberFile) read() (uint64, error) {
-	got, err := n.file.ReadAt(n.buf[:], 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return 0, err
-	}
-	v, ok := parseCount(bytes.TrimSpace(n.buf[:got]))
-	if !ok {
-		return 0, fmt.Errorf("cannot read %s: %q is not a count", n.file.Name(), n.buf[:got])
-	}
-	return v, nil
 }
 
 // cpuPressure is for how long since boot, in µs, some task was ready and had no

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -174,7 +174,11 @@ func (t *task) execute(color bool) error {
 	defer watch.close()
 	job := t.job()
 	job.CPUs, job.Started, job.Ended = t.selection.Set, watch.started, watch.ended
-	watch.begin()
+	job.Tick, job.Every = watch.poller.Poll, t.opt.interval
+	watch.poller.Begin()
+	// One CPU is all that the housekeeper has: more than one processor of the
+	// Go runtime would look for work there.
+	runtime.GOMAXPROCS(1)
 	if !t.relay.toTask(t.runner) {
 		return t.relay.ended()
 	}
@@ -242,12 +246,8 @@ func writeTo(name string, stdout io.Writer, write func(io.Writer) error) error {
 // not the task's.
 type watch struct {
 	poller    *host.Poller
-	interval  time.Duration
 	keeper    int
-	pid       int
 	kept      *isolation.Kept
-	stop      chan struct{}
-	stopped   chan struct{}
 	telemetry *host.Telemetry
 	failed    error
 }
@@ -257,7 +257,7 @@ func (t *task) newWatch() (*watch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot watch the task's CPUs: %w", err)
 	}
-	return &watch{poller: p, interval: t.opt.interval, keeper: t.selection.Housekeeper}, nil
+	return &watch{poller: p, keeper: t.selection.Housekeeper}, nil
 }
 
 func (w *watch) close() {
@@ -265,56 +265,25 @@ func (w *watch) close() {
 	_ = w.poller.Close()
 }
 
-func (w *watch) begin() { w.poller.Begin() }
-
-// started settles goset on the housekeeper's CPU and begins to poll. By then
-// no thread of goset is on the task's CPUs: the runner has seen to it.
-func (w *watch) started(pid int) {
-	w.pid = pid
-	w.settle()
-	w.stop, w.stopped = make(chan struct{}), make(chan struct{})
-	go w.poll()
-}
-
-// settle moves the own threads from wherever the task is not to the one CPU of
-// the housekeeper.
-func (w *watch) settle() {
+// started settles goset on the housekeeper's CPU. By then no thread of goset is
+// on the task's CPUs or their siblings: the runner has seen to it.
+func (w *watch) started(int) {
 	if w.keeper < 0 {
 		return
 	}
+	keeper := cpulist.Of(w.keeper)
 	allowed, err := isolation.Allowed()
 	if err != nil {
 		w.failed = err
 		return
 	}
-	others := allowed.Minus(cpulist.Of(w.keeper))
-	if others.Empty() || others.Equal(allowed) {
-		return
-	}
-	w.kept, w.failed = isolation.KeepTo(cpulist.Of(w.keeper))
-}
-
-func (w *watch) poll() {
-	defer close(w.stopped)
-	if w.interval == 0 {
-		return
-	}
-	tick := time.NewTicker(w.interval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-w.stop:
-			return
-		case <-tick.C:
-			w.poller.Poll(w.pid)
-		}
+	if !allowed.Equal(keeper) && keeper.SubsetOf(allowed) {
+		w.kept, w.failed = isolation.KeepTo(keeper)
 	}
 }
 
-// ended stops the polling and reads for the last time.
+// ended reads for the last time.
 func (w *watch) ended(pid int) {
-	close(w.stop)
-	<-w.stopped
 	w.telemetry = w.poller.End(pid)
 	w.failed = errors.Join(w.failed, w.kept.Restore())
 }
