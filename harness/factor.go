@@ -13,7 +13,7 @@ import (
 
 // placeholders matches what could be a {factor}: "${HOME}" is left to the
 // shell that it is meant for, and "{{name}}" is how "{name}" itself is written.
-var placeholders = lazily(`\$\{[^{}]*\}|\{\{[A-Za-z_][A-Za-z0-9_]*\}\}|\{[A-Za-z_][A-Za-z0-9_]*\}`)
+var placeholders = lazyRegexp(`\$\{[^{}]*\}|\{\{[A-Za-z_][A-Za-z0-9_]*\}\}|\{[A-Za-z_][A-Za-z0-9_]*\}`)
 
 // placeholderNames are the names in a text, in order.
 func placeholderNames(text string) []string {

@@ -43,7 +43,7 @@ const maxBenchLine = 60 << 10
 // orphan matches the rest of a result line that a print tore apart: the
 // iteration count and a measurement, at the start of a line or behind a name
 // that does not begin it.
-var orphan = lazily(`(^|\S.*Benchmark\S*.*)[ \t]*\d+[ \t]*\t[ \t]*[-+.\deE]+ [^\s/]*/[a-zA-Z]`)
+var orphan = lazyRegexp(`(^|\S.*Benchmark\S*.*)[ \t]*\d+[ \t]*\t[ \t]*[-+.\deE]+ [^\s/]*/[a-zA-Z]`)
 
 // readBench reads text in the Go benchmark format
 // (https://golang.org/design/14313-benchmark-format).

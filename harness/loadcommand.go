@@ -129,7 +129,7 @@ func title(argv []string) string {
 	return text
 }
 
-var notInName = lazily(`[^A-Za-z0-9._+-]+`)
+var notInName = lazyRegexp(`[^A-Za-z0-9._+-]+`)
 
 // workloadName makes a name of a program's path.
 func workloadName(program string) string {

@@ -101,7 +101,7 @@ func checkText(src *source) *Fault {
 	return nil
 }
 
-var bareWord = lazily(`^expected value but found "(\pL+)" instead$`)
+var bareWord = lazyRegexp(`^expected value but found "(\pL+)" instead$`)
 
 // syntaxFault is the library's complaint in the form of all others.
 func syntaxFault(src *source, err error) *Fault {

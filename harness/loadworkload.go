@@ -99,7 +99,7 @@ func (l *loader) command(n *node, w *Workload) {
 	w.Command = words
 }
 
-var goodEnv = lazily(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var goodEnv = lazyRegexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func (l *loader) env(n *node, w *Workload) {
 	if n.kind != tableNode {
@@ -163,7 +163,7 @@ func paramFits(p KernelParam, text string) bool {
 	}
 }
 
-var goodMetric = lazily(`^[A-Za-z0-9][A-Za-z0-9._+% -]{0,63}$`)
+var goodMetric = lazyRegexp(`^[A-Za-z0-9][A-Za-z0-9._+% -]{0,63}$`)
 
 // metrics reads [workload.X.metric.NAME].
 func (l *loader) metrics(n *node, w *Workload) {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"goset/cpulist"
@@ -89,7 +90,9 @@ const (
 // managedName matches the handlers that drivers spread over the CPUs, for
 // kernels before 6.11, which do not show it in the file's mode: NVMe's I/O
 // queues (nvme0q0, the admin queue, is not one) and virtio-blk's requests.
-var managedName = regexp.MustCompile(`^(nvme\d+q[1-9]\d*|virtio\d+-req\.\d+)$`)
+var managedName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(nvme\d+q[1-9]\d*|virtio\d+-req\.\d+)$`)
+})
 
 // IRQ is what /proc/irq/N says about one interrupt.
 type IRQ struct {
@@ -160,7 +163,7 @@ func steering(r *InterruptRow, irq IRQ) Steering {
 // managed reports whether all handlers of a row are managed queues.
 func managed(device string) bool {
 	for name := range strings.SplitSeq(device, ", ") {
-		if !managedName.MatchString(name) {
+		if !managedName().MatchString(name) {
 			return false
 		}
 	}

@@ -23,6 +23,7 @@ type Body struct {
 // Child is what one child sees. Private is its own memory: zeroed, touched,
 // aligned to a cache line, to a huge page where those were asked for.
 type Child struct {
+	Thread     int // 0, 1, ...
 	Args       [MaxArgs]uint64
 	Iterations int64
 	Private    unsafe.Pointer

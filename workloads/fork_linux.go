@@ -59,7 +59,7 @@ func measureForked(m Measurement) (*Result, error) {
 	regions := make([]unsafe.Pointer, m.Threads)
 	for i := range children {
 		regions[i] = unsafe.Add(base, gateBytes+int64(i)*m.regionBytes())
-		c := m.child(regions[i])
+		c := m.child(i, regions[i])
 		c.gate.words = base
 		c.private, c.huge = uintptr(m.Private), m.HugePages
 		c.host.parent = uintptr(os.Getpid())

@@ -23,7 +23,7 @@ func measureInProcess(m Measurement) (*Result, error) {
 	var wg sync.WaitGroup
 	for i := range regions {
 		regions[i] = Align(make([]byte, m.regionBytes()+alignment))
-		c := m.child(regions[i])
+		c := m.child(i, regions[i])
 		c.gate.local = local
 		c.Private = Align(make([]byte, m.Private+alignment))
 		wg.Go(func() {

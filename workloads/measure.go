@@ -76,8 +76,8 @@ func (m Measurement) regionBytes() int64 {
 }
 
 // child is the common part of a child's set-up.
-func (m Measurement) child(region unsafe.Pointer) *Child {
-	c := &Child{Args: m.Args, Iterations: m.Iterations}
+func (m Measurement) child(thread int, region unsafe.Pointer) *Child {
+	c := &Child{Thread: thread, Args: m.Args, Iterations: m.Iterations}
 	c.body, c.sections, c.sums, c.region = m.Body, m.Sections, m.Sums, region
 	c.gate.n = uint32(m.Threads)
 	c.clock.init()

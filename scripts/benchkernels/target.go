@@ -32,15 +32,26 @@ const moreSwitches = 30
 
 func (t target) needsC() bool { return t.base[0] == "c" }
 
+// form names what a target is held to.
+func (t target) form() string {
+	switch {
+	case t.base[0] == "peak":
+		return "FMA peak"
+	case t.base[1] == "stream-loop":
+		return "C, no memcpy"
+	}
+	return "C"
+}
+
 func targets() []target {
 	ts := []target{{
-		name: "jitter", base: []string{"c", "jitter", "300000", "300"},
-		args:     []string{"jitter", "-steps=300000", "-iterations=300"},
+		name: "jitter", base: []string{"c", "jitter", "300000", "100"},
+		args:     []string{"jitter", "-steps=300000", "-iterations=100"},
 		checks:   []check{{"", "ns/iteration", 1.02, true}},
 		switches: true,
 	}}
 	for _, c := range []struct{ kib, loads, iterations string }{
-		{"16", "200000", "300"}, {"192", "200000", "300"}, {"8192", "200000", "60"}, {"262144", "200000", "40"},
+		{"16", "200000", "150"}, {"192", "200000", "80"}, {"8192", "200000", "15"}, {"262144", "200000", "8"},
 	} {
 		ts = append(ts, target{
 			name: "chase-" + c.kib + "-kib", base: []string{"c", "chase", c.kib, c.loads, c.iterations, "1"},
@@ -49,21 +60,32 @@ func targets() []target {
 			switches: true,
 		})
 	}
-	matmul := []string{"matmul", "-multiplications=500", "-iterations=300"}
-	stream := target{
-		name: "stream", base: []string{"c", "stream", "20000000", "8"},
-		args:     []string{"stream", "-elements=20000000", "-iterations=8"},
-		switches: true,
-	}
-	for _, op := range []string{"copy", "scale", "add", "triad"} {
-		stream.checks = append(stream.checks, check{"op=" + op, "MB/s", 0.95, false})
-	}
-	return append(ts,
-		target{name: "matmul-c", base: []string{"c", "matmul", "500", "300"}, args: matmul,
+	matmul := []string{"matmul", "-multiplications=500", "-iterations=200"}
+	return append(append(ts,
+		target{name: "matmul", base: []string{"c", "matmul", "500", "100"}, args: matmul,
 			checks: []check{{"", "MFLOP/s", 1, false}}, switches: true},
-		target{name: "matmul-peak", base: []string{"peak", "auto"}, args: matmul,
-			checks: []check{{"", "MFLOP/s", 0.70, false}}},
-		stream)
+		target{name: "matmul", base: []string{"peak", "auto"}, args: matmul,
+			checks: []check{{"", "MFLOP/s", 0.70, false}}}),
+		streamTargets()...)
+}
+
+// streamTargets compares like with like. gcc turns the copy loop into a call
+// of memcpy, and glibc's stores past the caches once an array is large against
+// them: that is held to goset's -nontemporal. The default is held to the loop
+// as it is written.
+func streamTargets() []target {
+	args := []string{"stream", "-elements=20000000", "-iterations=5"}
+	c := func(form string) []string { return []string{"c", form, "20000000", "5"} }
+	return []target{{
+		name: "stream", base: c("stream"), args: args, switches: true,
+		checks: []check{{"op=scale", "MB/s", 0.95, false}, {"op=add", "MB/s", 0.95, false}, {"op=triad", "MB/s", 0.95, false}},
+	}, {
+		name: "stream", base: c("stream-loop"), args: args,
+		checks: []check{{"op=copy", "MB/s", 0.95, false}},
+	}, {
+		name: "stream -nontemporal", base: c("stream"), args: append(args[:len(args):len(args)], "-nontemporal=true"),
+		checks: []check{{"op=copy", "MB/s", 0.95, false}},
+	}}
 }
 
 // measure alternates the two programs, prints a line per check, and returns
@@ -124,24 +146,24 @@ func (c check) print(t target, base, kernel []outcome, stdout io.Writer) (bool, 
 	if c.upper {
 		ok, rule = ratio <= c.limit, "at most"
 	}
-	fmt.Fprintf(stdout, "%s  %-22s %-12s %12.6g  goset %12.6g %-12s ratio %.4f [%.4f, %.4f], %s %.2f\n",
-		verdict(ok), strings.TrimSpace(t.name+" "+strings.TrimPrefix(c.match, "op=")), t.base[0], median(b), median(k), c.unit,
+	fmt.Fprintf(stdout, "%s  %-24s %-12s %12.6g  goset %12.6g %-12s ratio %.4f [%.4f, %.4f], %s %.2f\n",
+		verdict(ok), strings.TrimSpace(t.name+" "+strings.TrimPrefix(c.match, "op=")), t.form(), median(b), median(k), c.unit,
 		ratio, slices.Min(ratios), slices.Max(ratios), rule, c.limit)
 	return ok, nil
 }
 
 func printSwitches(t target, base, kernel []outcome, stdout io.Writer) bool {
 	b, k := switches(base), switches(kernel)
-	ok := median(k) <= median(b)+moreSwitches
-	fmt.Fprintf(stdout, "%s  %-22s %-12s %12.6g  goset %12.6g context switches, at most %d more\n",
-		verdict(ok), t.name, t.base[0], median(b), median(k), moreSwitches)
+	ok := slices.Min(k) <= slices.Min(b)+moreSwitches
+	fmt.Fprintf(stdout, "%s  %-24s %-12s %12d  goset %12d context switches, at most %d more\n",
+		verdict(ok), t.name, t.form(), slices.Min(b), slices.Min(k), moreSwitches)
 	return ok
 }
 
-func switches(os []outcome) []float64 {
-	var s []float64
+func switches(os []outcome) []int64 {
+	var s []int64
 	for _, o := range os {
-		s = append(s, float64(o.switches))
+		s = append(s, o.switches)
 	}
 	return s
 }

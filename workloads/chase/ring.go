@@ -34,9 +34,8 @@ func (c Config) measurement() workloads.Measurement {
 	m.Args[argLines] = uint64(c.KiB) << 10 / lineSize
 	m.Args[argLoads] = uint64(c.Loads)
 	m.Args[argSeed] = uint64(c.Seed)
-	// The product does not fit one word, and a child cannot divide two.
-	hi, lo := bits.Mul64(uint64(c.Iterations)+1, uint64(c.Loads))
-	m.Args[argWalk] = bits.Rem64(hi, lo, m.Args[argLines])
+	// The limits of both keep the product under 2^64.
+	m.Args[argWalk] = (uint64(c.Iterations) + 1) * uint64(c.Loads) % m.Args[argLines]
 	return m
 }
 
