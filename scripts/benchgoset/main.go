@@ -178,4 +178,3 @@ func (b *bench) housekeeper(seconds int) error {
 	b.most("housekeeper at 100 ms, of one CPU", 100*(second-first).Seconds()/float64(seconds), 0.2, "%")
 	return nil
 }
-
