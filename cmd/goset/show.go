@@ -204,7 +204,7 @@ func (m *machine) addLocal() {
 	} else if !errors.Is(err, errors.ErrUnsupported) {
 		m.note(err)
 	}
-	_, m.Sources = host.Local.Silent(nil)
+	_, m.Sources = host.Local.Silent(proven())
 	m.Leftovers = leftovers()
 	for _, mode := range everyLayer() {
 		layer := layerReport{Layer: mode.Name, Available: true}

@@ -253,7 +253,7 @@ type watch struct {
 }
 
 func (t *task) newWatch() (*watch, error) {
-	p, err := host.Local.NewPoller(host.PollOptions{Task: t.selection.Set, Siblings: t.siblings, Interval: t.opt.interval})
+	p, err := host.Local.NewPoller(host.PollOptions{Task: t.selection.Set, Siblings: t.siblings, Interval: t.opt.interval, Proven: proven()})
 	if err != nil {
 		return nil, fmt.Errorf("cannot watch the task's CPUs: %w", err)
 	}

@@ -40,8 +40,8 @@ var may = map[string][]string{
 var only = map[string][]string{
 	"github.com/BurntSushi/toml": {"harness"},
 	"github.com/spf13/viper":     {"cmd/*"},
-	"github.com/spf13/cobra":     {"cmd/*"},
-	"github.com/spf13/pflag":     {"cmd/*"},
+	"github.com/spf13/cobra":     {"cmd/*", "internal/cli"},
+	"github.com/spf13/pflag":     {"cmd/*", "internal/cli"},
 	"gonum.org/v1/gonum":         {"stats", "report", "scripts/*"},
 	"golang.org/x/sys/unix":      {"host", "isolation"},
 }
