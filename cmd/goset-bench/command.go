@@ -97,7 +97,7 @@ func (a *app) root(only string) *cobra.Command {
 		root.AddCommand(a.workloadCommand())
 		return root
 	}
-	root.AddCommand(a.runCommand(), a.planCommand(), a.resumeCommand(), a.reportCommand(), a.listCommand(), a.workloadCommand())
+	root.AddCommand(a.runCommand(), a.planCommand(), a.resumeCommand(), a.reportCommand(), a.listCommand(), a.workloadCommand(), a.restoreCommand(), a.guardCommand())
 	return root
 }
 

@@ -26,6 +26,13 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("XDG_CONFIG_HOME", e.WorkDir+"/config")
+			// Scripts run side by side, and beside whoever uses this machine.
+			lock := e.WorkDir + "/.lock"
+			e.Setenv("GOSET_BENCH_LOCK", lock)
+			e.Setenv("GOSET_BENCH_STATE", e.WorkDir+"/.state")
+			if err := os.WriteFile(lock, nil, 0o644); err != nil {
+				return err
+			}
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
