@@ -149,6 +149,9 @@ func (r *Runner) run(ctx context.Context, job Job, path string, held *isolation.
 	}
 	defer c.close()
 	r.irqs.begin(held)
+	if job.Starting != nil {
+		job.Starting()
+	}
 	if err := r.start(c, job, path, held); err != nil {
 		if c.pid > 0 {
 			_, res.Unkilled = r.endLeft(others, 0)

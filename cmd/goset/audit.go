@@ -84,8 +84,12 @@ func (a *app) runAudit(parent context.Context, reads int) (found *host.Audit, er
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, t.runner.Close()) }()
+	if err := t.open(ctx); err != nil {
+		return nil, t.or(err)
+	}
+	defer func() { err = t.closing(err) }()
 	if err := t.choose(ctx); err != nil {
-		return nil, err
+		return nil, t.or(err)
 	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()

@@ -92,7 +92,7 @@ func (a *app) root() *cobra.Command {
 	a.opt.addChoice(root.PersistentFlags())
 	a.opt.addLayers(root.Flags())
 	a.opt.addTask(root.Flags())
-	root.AddCommand(a.rankCommand(), a.auditCommand())
+	root.AddCommand(a.rankCommand(), a.auditCommand(), a.restoreCommand(), a.guardCommand())
 	return root
 }
 

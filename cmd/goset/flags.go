@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,11 +31,15 @@ type options struct {
 	sysroot  string
 	// interrupts is a file to read in the place of /proc/interrupts.
 	interrupts string
+	// state, lock and wait are about taking the machine.
+	state, lock string
+	wait        time.Duration
 }
 
 // addShared adds the flags about what is read and how it is shown.
 func (o *options) addShared(fs *pflag.FlagSet) {
 	fs.StringVar(&o.json, "json", "", "write everything as JSON to `FILE`; - is stdout")
+	fs.StringVar(&o.state, "state", isolation.DefaultState, "`FOLDER` of the journals that changes to the machine are undone from")
 	fs.StringVar(&o.color, "color", "auto", "auto, always or never")
 	fs.StringVar(&o.sysroot, "sysroot", "", "read another machine's /proc and /sys below `DIR`; to show and rank only")
 }
@@ -60,6 +65,8 @@ func (o *options) addTask(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.quiet, "quiet", false, "no report on stderr")
 	fs.BoolVar(&o.bestEffort, "best-effort", false, "go on without the layers that cannot be held, and say so")
 	fs.StringSliceVar(&o.mode.Optional, "optional", nil, "`LAYERS` to go on without when they cannot be held")
+	fs.DurationVar(&o.wait, "wait", 0, "how long to wait while another session has this machine, as 10m")
+	fs.StringVar(&o.lock, "lock", isolation.DefaultLock, "`FILE` whose lock is taken by layers that change the machine")
 	fs.StringVar(&o.interrupts, "interrupts", "", "show interrupts from `FILE`; without a command only")
 }
 
@@ -144,6 +151,10 @@ func (o *options) asked() isolation.Mode {
 	m := o.mode
 	m.Name = modeName
 	m.Sample = o.sample
+	if m.User == "" {
+		// Root is not the command's to have when it is only goset that needs it.
+		m.User = isolation.SudoCaller(os.Getenv, os.Geteuid())
+	}
 	return m
 }
 
@@ -189,7 +200,7 @@ func (o *options) checkTask() error {
 
 // showOnly refuses flags that mean nothing without a command.
 func showOnly(flags *pflag.FlagSet) error {
-	shared := []string{"json", "color", "sysroot", "interrupts", "help", "version"}
+	shared := []string{"json", "color", "sysroot", "interrupts", "state", "help", "version"}
 	var useless []string
 	flags.Visit(func(f *pflag.Flag) {
 		if !slices.Contains(shared, f.Name) {

@@ -143,7 +143,7 @@ func (a *app) machine() (*machine, error) {
 		m.note(err)
 	}
 	if root.IsLocal() {
-		m.addLocal()
+		a.addLocal(m)
 	}
 	return m, nil
 }
@@ -198,14 +198,14 @@ func (m *machine) addTopology(root host.FS, top *host.Topology) {
 }
 
 // addLocal adds what can be known of the machine that goset runs on alone.
-func (m *machine) addLocal() {
+func (a *app) addLocal(m *machine) {
 	if allowed, err := isolation.Allowed(); err == nil {
 		m.CPUs.Allowed = &allowed
 	} else if !errors.Is(err, errors.ErrUnsupported) {
 		m.note(err)
 	}
 	_, m.Sources = host.Local.Silent(proven())
-	m.Leftovers = leftovers()
+	m.Leftovers = a.leftovers()
 	for _, mode := range everyLayer() {
 		layer := layerReport{Layer: mode.Name, Available: true}
 		for _, f := range isolation.Check(mode) {
@@ -221,7 +221,7 @@ func everyLayer() []isolation.Mode {
 	return []isolation.Mode{
 		{Name: "cpus", CPUs: "quietest"},
 		{Name: "cgroup", CPUs: "quietest", Cgroup: "true"},
-		{Name: "shield", CPUs: "quietest", Shield: true},
+		{Name: "shield", CPUs: "quietest", Cgroup: "true", Shield: true},
 		{Name: "fence", CPUs: "quietest", Cgroup: "true", Fence: true},
 		{Name: "steer", CPUs: "quietest", Steer: true},
 		{Name: "nice", Nice: new(-5)},

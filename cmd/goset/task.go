@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,6 +28,8 @@ type task struct {
 	mode   isolation.Mode
 	relay  *relay
 	runner *harness.Runner
+	// session is the task's time on the machine; nil: nothing is changed.
+	session *isolation.Session
 
 	ranking   rank.Ranking
 	selection rank.Selection
@@ -61,13 +64,22 @@ func (a *app) task(cmd *cobra.Command, argv []string) (err error) {
 	if err := t.runner.Find(t.job()); err != nil {
 		return startFailure(err)
 	}
+	if err := t.open(ctx); err != nil {
+		return t.or(err)
+	}
+	defer func() { err = t.closing(err) }()
 	if err := t.choose(ctx); err != nil {
-		if ended := t.relay.ended(); ended != nil {
-			return ended
-		}
-		return err
+		return t.or(err)
 	}
 	return t.execute(color)
+}
+
+// or is the end by a signal, or else the error.
+func (t *task) or(err error) error {
+	if ended := t.relay.ended(); ended != nil {
+		return ended
+	}
+	return err
 }
 
 // shell is the shell that the person has.
@@ -98,7 +110,7 @@ func (t *task) choose(ctx context.Context) error {
 		t.mode = t.mode.BestEffort()
 	}
 	named := t.mode.CPUs
-	t.findings = isolation.Check(t.mode)
+	t.findings = check(t.mode)
 	if err := t.findings.Err(); err != nil {
 		return fmt.Errorf("cannot run %q here:\n%w\nRun it without them: -best-effort, or -optional %s", t.argv[0], err, t.findings.Refused()[0].Layer)
 	}
@@ -106,6 +118,16 @@ func (t *task) choose(ctx context.Context) error {
 		return t.take(named)
 	}
 	return t.rank(ctx)
+}
+
+// check asks about the layers of a mode. Where the CPUs are yet to be chosen,
+// the ranking says better whether they can be had.
+func check(m isolation.Mode) isolation.Findings {
+	if m.CPUs != "" {
+		return isolation.Check(m)
+	}
+	m.CPUs = "quietest"
+	return slices.DeleteFunc(isolation.Check(m), func(u *isolation.Unsupported) bool { return u.Layer == "cpus" })
 }
 
 // take takes CPUs that were named. What they counted since boot is for the
@@ -174,8 +196,7 @@ func (t *task) execute(color bool) error {
 	defer watch.close()
 	job := t.job()
 	job.CPUs, job.Started, job.Ended = t.selection.Set, watch.started, watch.ended
-	job.Tick, job.Every = watch.poller.Poll, t.opt.interval
-	watch.poller.Begin()
+	job.Starting, job.Tick, job.Every = watch.poller.Begin, watch.poller.Poll, t.opt.interval
 	// One CPU is all that the housekeeper has: more than one processor of the
 	// Go runtime would look for work there.
 	runtime.GOMAXPROCS(1)
