@@ -23,6 +23,10 @@ func (l *loop) makeJobs() ([]Job, error) {
 			continue
 		}
 		jobs[i] = job
+		if len(job.Layers.Wrap) > 0 {
+			// The task's own command may be one of a container's.
+			job.Argv = job.Layers.Wrap
+		}
 		// Once for each workload: a hundred treatments of a missing command
 		// are one fault.
 		key := [2]string{t.Workload, job.Argv[0]}

@@ -82,14 +82,16 @@ func readTask(k kernel, name string) (task, error) {
 	return t, err
 }
 
-// rememberBystanders puts into the journal which CPUs every pinned thread of
-// the machine has: kernels before 6.2 overwrite that, for good, in everybody
-// whom the making or removing of a cpuset touches.
+// rememberBystanders puts into the journal which CPUs the pinned threads of the
+// machine have: kernels before 6.2 overwrite that, for good, in everybody whom
+// the making or removing of a cpuset touches. Later ones keep what a process
+// asked for, but not what the kernel gave to threads of its own (irq/9-acpi).
 func rememberBystanders(r *applied, sets cpusets) error {
 	rel, err := kernelRelease(r.kernel)
-	if err != nil || !rel.before(6, 2) {
+	if err != nil {
 		return err
 	}
+	everybody := rel.before(6, 2)
 	all, err := everyone(r.kernel)
 	if err != nil {
 		return err
@@ -111,7 +113,7 @@ func rememberBystanders(r *applied, sets cpusets) error {
 	return eachTask(r.kernel, func(t task) error {
 		// The own threads are put back by who moved them; who has every CPU
 		// has nothing to lose; who belongs to a CPU is not touched.
-		if own[t.tid] || t.bound() || t.cpus.Equal(all) || t.cpus.Empty() {
+		if own[t.tid] || t.bound() || t.cpus.Equal(all) || t.cpus.Empty() || !everybody && t.flags&flagKthread == 0 {
 			return nil
 		}
 		becomes, err := comesTo(r, sets, t, all)

@@ -75,7 +75,7 @@ func (l *cgroupLayer) enforce(r *applied) error {
 	if l.unmoved, err = moveKernel(r, l.want); err != nil {
 		return err
 	}
-	return l.place.open(l.job, l.sets.unified)
+	return l.place.open(r.kernel, l.job, l.sets.unified)
 }
 
 // makeV1 makes a cpuset of version 1. The nodes come before the CPUs, and both

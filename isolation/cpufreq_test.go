@@ -13,8 +13,8 @@ import (
 
 // cpufreqMachine has one policy for each of its CPUs, as acpi-cpufreq has them:
 // limits read as what is in force, rounded to steps, whatever was written.
-func cpufreqMachine(cpus int) *fakeKernel {
-	k := newFakeKernel(map[string]string{cpuFolder + "/online": fmt.Sprintf("0-%d", cpus-1)})
+func cpufreqMachine(cpus int) *knobKernel {
+	k := newKnobKernel(map[string]string{cpuFolder + "/online": fmt.Sprintf("0-%d", cpus-1)})
 	for cpu := range cpus {
 		dir := fmt.Sprintf("%s/policy%d", policyFolder, cpu)
 		for name, text := range map[string]string{
@@ -212,7 +212,7 @@ func TestGovernor(t *testing.T) {
 }
 
 func TestNoCpufreq(t *testing.T) {
-	k := newFakeKernel(map[string]string{cpuFolder + "/online": "0-1"})
+	k := newKnobKernel(map[string]string{cpuFolder + "/online": "0-1"})
 	for key, m := range map[string]Mode{"governor": {Governor: "performance"}, "frequency": {Frequency: "base"}, "turbo": {Turbo: ptr(false)}} {
 		r := k.run(t, m, "0")
 		for _, l := range []layer{newGovernorLayer(r), newFrequencyLayer(r), newTurboLayer(r)} {
@@ -251,7 +251,7 @@ func TestTurbo(t *testing.T) {
 	global.files[boost] = "1"
 	each := cpufreqMachine(2)
 	each.files[policyFolder+"/policy0/boost"], each.files[policyFolder+"/policy1/boost"] = "1", "1"
-	for name, k := range map[string]*fakeKernel{"intel_pstate": intel, "boost": global, "policies": each} {
+	for name, k := range map[string]*knobKernel{"intel_pstate": intel, "boost": global, "policies": each} {
 		before := maps.Clone(k.state())
 		r := k.run(t, Mode{Turbo: ptr(false)}, "0")
 		l := newTurboLayer(r)

@@ -27,7 +27,7 @@ func TestPadding(t *testing.T) {
 }
 
 func TestEnvSize(t *testing.T) {
-	r := newFakeKernel(nil).run(t, Mode{EnvSize: 4096}, "")
+	r := newKnobKernel(nil).run(t, Mode{EnvSize: 4096}, "")
 	l := newEnvSizeLayer(r).(commandLayer)
 	c := Command{Env: []string{"A=1", padName + "0=xyz"}}
 	for range 2 { // a second time from what came of the first
@@ -42,7 +42,7 @@ func TestEnvSize(t *testing.T) {
 }
 
 func TestStableEnv(t *testing.T) {
-	r := newFakeKernel(nil).run(t, Mode{StableEnv: true}, "")
+	r := newKnobKernel(nil).run(t, Mode{StableEnv: true}, "")
 	l := newStableEnvLayer(r).(commandLayer)
 	var first []string
 	for _, env := range [][]string{

@@ -1,10 +1,12 @@
 package isolation
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 )
 
@@ -185,6 +187,11 @@ type Undone struct {
 	Err      error    // of every entry that could not be undone
 }
 
+// undoTries is how often an entry is tried: what is refused once (EBUSY, while a
+// driver or another cgroup is on its way out) may be had a moment later, when
+// the others are undone.
+const undoTries = 3
+
 // undoAll replays entries backwards. Processes inside cgroups of ours are
 // ended before anything else: a real-time task that keeps its CPU busy can
 // make the undo of the rest hang.
@@ -193,22 +200,31 @@ func undoAll(k kernel, entries []Entry) Undone {
 	var errs []error
 	for i := len(entries) - 1; i >= 0; i-- {
 		if e := entries[i]; e.Kind == KindCgroup {
-			if err := killCgroup(k, e.Object); err != nil {
-				errs = append(errs, fmt.Errorf("cannot end what runs in %s: %w", e.Object, err))
-			}
+			// Its own undo tries again, and tells what is wrong.
+			_ = killCgroup(k, e.Object)
 		}
 	}
-	for i := len(entries) - 1; i >= 0; i-- {
-		if err := u.undo(k, entries[i]); err != nil {
-			errs = append(errs, err)
+	for range undoTries {
+		errs, u.Left = errs[:0], nil
+		// All of them again, not only those that failed: what is undone late
+		// may change what was undone before it, as a cpuset that goes away
+		// changes masks. Who has the old value is passed over.
+		for i := len(entries) - 1; i >= 0; i-- {
+			if err := u.undo(k, entries[:i], entries[i]); err != nil {
+				errs = append(errs, err)
+			}
+		}
+		if len(errs) == 0 {
+			break
 		}
 	}
 	u.Err = errors.Join(errs...)
 	return u
 }
 
-// undo undoes one entry when it is still ours to undo.
-func (u *Undone) undo(k kernel, e Entry) error {
+// undo undoes one entry when it is still ours to undo. Entries before it may be
+// about the same object: their old values are no surprise.
+func (u *Undone) undo(k kernel, before []Entry, e Entry) error {
 	kd, ok := kindOf(e.Kind)
 	if !ok {
 		return fmt.Errorf("cannot undo %s: kind %q is not known", e.Object, e.Kind)
@@ -225,7 +241,7 @@ func (u *Undone) undo(k kernel, e Entry) error {
 		return nil
 	case err != nil:
 		return e.cannot(err)
-	case kd.equal(current, e.Old):
+	case kd.equal(current, e.Old) || slices.ContainsFunc(before, func(b Entry) bool { return b.Object == e.Object && kd.equal(current, b.Old) }):
 		return nil
 	case !kd.isOurs(current, e.New):
 		u.Left = append(u.Left, fmt.Sprintf("%s is %q: somebody else changed it since it was set to %q, so it is left (before: %q)", e.name(), current, e.New, e.Old))
@@ -242,17 +258,18 @@ func (u *Undone) put(k kernel, kd kind, e Entry) error {
 	} else {
 		err = kd.write(k, e.Object, e.Old)
 	}
-	if isGone(err) {
+	if errors.Is(err, errLeft) {
 		return nil
 	}
-	if err != nil {
+	got, rerr := kd.read(k, e.Object)
+	if isGone(rerr) {
+		return nil
+	}
+	// A write that finds nothing there where a read does is a refusal.
+	if err = cmp.Or(err, rerr); err != nil {
 		return e.cannot(err)
 	}
-	got, err := kd.read(k, e.Object)
-	if err != nil && !isGone(err) {
-		return e.cannot(err)
-	}
-	if err == nil && !kd.equal(got, e.Old) {
+	if !kd.equal(got, e.Old) {
 		return e.cannot(fmt.Errorf("it reads %q after the write", got))
 	}
 	if e.Kind != KindShelter {

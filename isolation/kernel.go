@@ -2,6 +2,7 @@ package isolation
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -19,6 +20,8 @@ type kernel interface {
 	readFile(path string) (string, error)
 	// writeFile writes a value into a file that exists, in one write.
 	writeFile(path, value string) error
+	// open opens a cgroup's folder or file for a child.
+	open(path string, flags int) (*os.File, error)
 	// mkdir and rmdir make and remove a cgroup.
 	mkdir(path string) error
 	rmdir(path string) error

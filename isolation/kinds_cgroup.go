@@ -35,7 +35,7 @@ func cgroupKind(name Kind) kind {
 	case KindPartition:
 		return kind{valid: validPartition, read: kernel.readFile, write: kernel.writeFile, same: sameWords, ours: oursPartition}
 	case KindAttribute:
-		return kind{valid: validAttribute, read: kernel.readFile, write: kernel.writeFile, same: sameCPUs, undo: func(kernel, Entry) error { return errGone }}
+		return kind{valid: validAttribute, read: kernel.readFile, write: kernel.writeFile, same: sameCPUs, undo: func(kernel, Entry) error { return errLeft }}
 	case KindShelter:
 		return kind{valid: validOwn, read: readCgroup, write: writeCgroup, undo: undoShelter}
 	case KindMember:
@@ -127,14 +127,21 @@ func writeController(k kernel, object, value string) error {
 	return k.writeFile(file, sign+controller)
 }
 
+// controllerTries is how often a controller that others seem to use is tried to
+// be switched off: a cgroup that was removed a moment ago may still count.
+const controllerTries = 5
+
 // undoController leaves a controller on that others have come to use: then the
 // kernel says EBUSY, and they would lose it.
 func undoController(k kernel, e Entry) error {
-	err := writeController(k, e.Object, e.Old)
-	if errors.Is(err, syscall.EBUSY) {
-		return errGone
+	for range controllerTries {
+		err := writeController(k, e.Object, e.Old)
+		if !errors.Is(err, syscall.EBUSY) {
+			return err
+		}
+		time.Sleep(time.Millisecond)
 	}
-	return err
+	return errLeft
 }
 
 func readCgroup(k kernel, object string) (string, error) {

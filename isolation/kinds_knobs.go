@@ -18,9 +18,10 @@ const (
 	// KindSpread is an interrupt whose CPUs go offline, for which the kernel
 	// then takes all CPUs. The new value is what that holds at least.
 	KindSpread Kind = "spread"
-	// KindStranded is a thread whose CPUs all go offline, which the kernel
-	// then lets run on all CPUs of its cpuset. The new value is what that
-	// holds at least.
+	// KindStranded is a thread that loses CPUs which go offline: the kernel
+	// then lets it run on all CPUs of its cpuset, or on what is left of its
+	// own. The new value is what the first holds at least, and after a
+	// semicolon, where there is one, the second.
 	KindStranded Kind = "stranded"
 	// KindClock is a limit of a clock, in kHz. Drivers round what is written.
 	KindClock Kind = "clock"
@@ -40,7 +41,7 @@ func knobKind(name Kind) (kind, bool) {
 		}
 		return file, true
 	case KindStranded:
-		return kind{valid: validTask, read: readAffinity, write: writeAffinity, same: sameCPUs, ours: holdsCPUs}, true
+		return kind{valid: validTask, read: readAffinity, write: writeAffinity, same: sameCPUs, ours: strandedCPUs}, true
 	case KindClock:
 		file.same, file.ours = sameNumber, nearClock
 		return file, true
@@ -92,6 +93,12 @@ func holdsCPUs(current, least string) bool {
 	now, nerr := cpulist.Parse(strings.TrimSpace(current))
 	want, werr := cpulist.Parse(strings.TrimSpace(least))
 	return nerr == nil && werr == nil && !want.Empty() && want.SubsetOf(now)
+}
+
+// strandedCPUs says that a thread's CPUs are what losing some made of them.
+func strandedCPUs(current, written string) bool {
+	least, rest, _ := strings.Cut(written, ";")
+	return holdsCPUs(current, least) || rest != "" && sameCPUs(current, rest)
 }
 
 // nearClock says that a limit came of writing another one.

@@ -17,6 +17,9 @@ import (
 // left to undo.
 var errGone = errors.New("it is gone")
 
+// errLeft says that an entry is left as it is on purpose.
+var errLeft = errors.New("it is left")
+
 // isGone reports whether an object has disappeared: no such file, no such
 // process, no such device (a cgroup or driver that is going away).
 func isGone(err error) bool {

@@ -158,7 +158,7 @@ func (l *limitLayer) enforce(r *applied) error {
 	if !l.own {
 		return nil
 	}
-	return l.place.open(l.group.dir, l.group.unified)
+	return l.place.open(r.kernel, l.group.dir, l.group.unified)
 }
 
 // refusal explains what the kernel says to a limit.

@@ -71,7 +71,7 @@ func TestMemoryFilesAreWholePages(t *testing.T) {
 }
 
 func TestLimitsWithoutAController(t *testing.T) {
-	k := newFakeKernel(map[string]string{"/proc/self/mountinfo": "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw", "/sys/fs/cgroup/cgroup.controllers": "cpuset pids"})
+	k := newKnobKernel(map[string]string{"/proc/self/mountinfo": "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw", "/sys/fs/cgroup/cgroup.controllers": "cpuset pids"})
 	r := k.run(t, Mode{Memory: "1GiB", CPUQuota: "1"}, "1")
 	for _, l := range []layer{newMemoryLayer(r), newCPUQuotaLayer(r)} {
 		if u := l.probe(r); u == nil || !strings.Contains(u.Reason, "this machine has no ") || u.Hint == "" {

@@ -20,12 +20,12 @@ func (p *placement) probe(unified bool) *Unsupported {
 }
 
 // open opens what the child needs of the cgroup.
-func (p *placement) open(dir string, unified bool) error {
+func (p *placement) open(k kernel, dir string, unified bool) error {
 	var err error
 	if p.born {
-		p.dir, err = os.OpenFile(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+		p.dir, err = k.open(dir, unix.O_DIRECTORY)
 	} else {
-		p.procs, err = os.OpenFile(path.Join(dir, "cgroup.procs"), os.O_WRONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+		p.procs, err = k.open(path.Join(dir, "cgroup.procs"), os.O_WRONLY)
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("cannot open the cgroup of the task: %w", err), p.close())

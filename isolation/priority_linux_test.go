@@ -21,8 +21,8 @@ func TestParseAutogroup(t *testing.T) {
 }
 
 // throttled is a kernel that takes time from real-time tasks.
-func throttled(release, runtime string) *fakeKernel {
-	return newFakeKernel(map[string]string{
+func throttled(release, runtime string) *knobKernel {
+	return newKnobKernel(map[string]string{
 		"/proc/sys/kernel/osrelease": release, "/proc/sys/kernel/sched_rt_runtime_us": runtime, "/proc/sys/kernel/sched_rt_period_us": "1000000",
 	})
 }

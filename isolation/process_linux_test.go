@@ -54,8 +54,8 @@ func startHeld(t *testing.T, h *Held, words ...string) (cmd *exec.Cmd, in io.Wri
 	return cmd, in
 }
 
-// stateOf finds the state of a layer.
-func stateOf(t *testing.T, h *Held, layer string) LayerState {
+// layerState finds the state of a layer.
+func layerState(t *testing.T, h *Held, layer string) LayerState {
 	t.Helper()
 	states := h.States()
 	i := slices.IndexFunc(states, func(s LayerState) bool { return s.Layer == layer })
@@ -107,11 +107,51 @@ func TestLayersOfTheChild(t *testing.T) {
 			if err := h.Release(); err != nil {
 				t.Error(err)
 			}
-			s := stateOf(t, h, test.layer)
+			s := layerState(t, h, test.layer)
 			if !s.Held || test.achieved != "" && s.Achieved != test.achieved {
 				t.Errorf("%+v", s)
 			}
 		})
+	}
+}
+
+// Where autogroups are on, the nice value of a task counts against other
+// sessions only when its autogroup has it too.
+func TestNiceReachesTheAutogroup(t *testing.T) {
+	if text, err := os.ReadFile("/proc/sys/kernel/sched_autogroup_enabled"); err != nil || string(text) != "1\n" {
+		t.Skipf("unsupported here: no autogroups (%q, %v)", text, err)
+	}
+	m := Mode{Nice: ptr(-7)}
+	needs(t, m)
+	h, err := Apply(m, cpulist.Set{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd, in := startHeld(t, h, "setsid", "cat")
+	// setsid makes the session in its own process: it leads no group.
+	group := func() (string, error) {
+		text, err := os.ReadFile("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/autogroup")
+		return strings.TrimSpace(string(text)), err
+	}
+	own, err := os.ReadFile("/proc/self/autogroup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { text, err := group(); return err == nil && groupName(text) != groupName(string(own)) })
+	h.Check(cmd.Process.Pid)
+	text, err := group()
+	end(t, cmd, in)
+	if got, perr := parseAutogroup(text); err != nil || perr != nil || got != -7 {
+		t.Errorf("%q, %v, %v", text, err, perr)
+	}
+	if s := layerState(t, h, "nice"); !s.Held || s.Note != "" {
+		t.Errorf("%+v", s)
+	}
+	if err := h.Release(); err != nil {
+		t.Error(err)
+	}
+	if after, err := os.ReadFile("/proc/self/autogroup"); err != nil || string(after) != string(own) {
+		t.Errorf("this process's autogroup was %q and is %q, %v", own, after, err)
 	}
 }
 
@@ -152,7 +192,7 @@ func TestLayersOfTheChildThatDoNotHold(t *testing.T) {
 		if err := h.Release(); err != nil {
 			t.Error(err)
 		}
-		if s := stateOf(t, h, test.layer); s.Held || s.Note == "" {
+		if s := layerState(t, h, test.layer); s.Held || s.Note == "" {
 			t.Errorf("%+v", s)
 		}
 	}
@@ -249,7 +289,7 @@ func TestCommandRefuses(t *testing.T) {
 		}
 		c, err := h.Command(Command{Argv: []string{"true"}, Env: []string{"A=1"}})
 		var u *Unsupported
-		if optional && (err != nil || !slices.Equal(c.Env, []string{"A=1"}) || !stateOf(t, h, "env_size").Optional) {
+		if optional && (err != nil || !slices.Equal(c.Env, []string{"A=1"}) || !layerState(t, h, "env_size").Optional) {
 			t.Errorf("optional: %q, %v, %+v", c.Env, err, h.States())
 		}
 		if !optional && (!errors.As(err, &u) || u.Layer != "env_size" || u.Mode != "m") {

@@ -256,28 +256,49 @@ func (h *hotplug) interrupts() error {
 }
 
 // threads remembers those that are bound to the CPUs alone, but for the
-// kernel's own that stay with their CPU.
+// kernel's own that stay with their CPU; and before kernel 6.2, where a cpuset
+// is to be made while the CPUs are away, everybody who may run on them: the
+// kernel then gives all threads the CPUs that are there at that moment, for
+// good.
 func (h *hotplug) threads() error {
+	rel, err := kernelRelease(h.r.kernel)
+	if err != nil {
+		return err
+	}
+	everybody := h.r.mode.Cgroup != "" && rel.before(6, 2)
 	return eachTask(h.r.kernel, func(t task) error {
-		if t.bound() || t.cpus.Empty() || !t.cpus.SubsetOf(h.off) {
+		stranded := !t.cpus.Empty() && t.cpus.SubsetOf(h.off)
+		if t.bound() || !stranded && !(everybody && t.cpus.Intersects(h.off)) {
 			return nil
 		}
-		home, err := cpusetOf(h.r.kernel, t.tid)
-		if err != nil {
-			return err
+		becomes, err := h.comesTo(t)
+		if err == nil {
+			err = h.r.journal.Remember(KindStranded, taskObject(t.tid, t.start), becomes, t.name)
 		}
-		// A cpuset of which nothing is left hands its threads to its parent's
-		// CPUs, and at last to all.
-		least := home.Intersect(h.left)
-		if least.Empty() {
-			least = h.left
-		}
-		err = h.r.journal.Remember(KindStranded, taskObject(t.tid, t.start), least.String(), t.name)
 		if isGone(err) {
 			return nil
 		}
 		return err
 	})
+}
+
+// comesTo says what a thread has in the end, as KindStranded has it: all CPUs
+// of its cpuset that are left, or what is left of its own. A cpuset of which
+// nothing is left hands its threads to its parent's CPUs, and at last to all.
+func (h *hotplug) comesTo(t task) (string, error) {
+	home, err := cpusetOf(h.r.kernel, t.tid)
+	if err != nil {
+		return "", err
+	}
+	least := home.Intersect(h.left)
+	if least.Empty() {
+		least = h.left
+	}
+	becomes := least.String()
+	if rest := t.cpus.Intersect(h.left); !rest.Empty() {
+		becomes += ";" + rest.String()
+	}
+	return becomes, nil
 }
 
 // cpusetOf reads the CPUs that the cpuset of a thread has; empty: it has no

@@ -13,11 +13,12 @@ import (
 
 // smtMachine has 4 cores of 2 threads, of which CPU 5 was taken offline by an
 // administrator. A CPU that goes offline takes with it what named it alone.
-func smtMachine() *fakeKernel {
-	k := newFakeKernel(map[string]string{
-		cpuFolder + "/smt/control": "on",
-		"/proc/self/mountinfo":     "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n31 23 0:27 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset",
-		"/proc/interrupts":         "           CPU0       CPU1\n",
+func smtMachine() *knobKernel {
+	k := newKnobKernel(map[string]string{
+		cpuFolder + "/smt/control":   "on",
+		"/proc/self/mountinfo":       "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n31 23 0:27 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset",
+		"/proc/interrupts":           "           CPU0       CPU1\n",
+		"/proc/sys/kernel/osrelease": "6.1.0",
 	})
 	online := cpulist.Of(0, 1, 2, 3, 4, 6, 7)
 	k.files[cpuFolder+"/online"] = online.String()
@@ -58,7 +59,7 @@ func smtMachine() *fakeKernel {
 }
 
 // goneOffline is what the kernel does to those that are left without a CPU.
-func (k *fakeKernel) goneOffline(online cpulist.Set) {
+func (k *knobKernel) goneOffline(online cpulist.Set) {
 	for file, text := range k.files {
 		set, err := cpulist.Parse(text)
 		switch {
@@ -99,6 +100,19 @@ func TestSMTOff(t *testing.T) {
 	}
 }
 
+// Before 6.2, a cpuset that is made while the CPUs are away gives everybody
+// those that are there.
+func TestSMTOffWithACpuset(t *testing.T) {
+	k := smtMachine()
+	before := k.state()
+	r := k.run(t, Mode{SMT: ptr(false), Cgroup: "true"}, "2")
+	if err := newSMTLayer(r).enforce(r); err != nil {
+		t.Fatal(err)
+	}
+	k.masks[50], k.masks[51], k.masks[52] = "0,2,4,6", "0,2,4,6", "2"
+	k.undo(t, r, before)
+}
+
 // What somebody else gave a bystander in the meantime is not ours to undo.
 func TestSMTLeavesWhatOthersChanged(t *testing.T) {
 	k := smtMachine()
@@ -118,19 +132,19 @@ func TestSMTRefusals(t *testing.T) {
 		summary string
 		want    bool
 		task    string
-		change  func(k *fakeKernel)
+		change  func(k *knobKernel)
 		part    string
 	}{
 		{"two threads of a core", false, "2-3", nil, "threads of one core"},
 		{"a sibling of CPU 0", false, "1", nil, "CPU 0 cannot be taken offline"},
-		{"busy", false, "2", func(k *fakeKernel) { k.writes[onlineFile(3)] = func(string) error { return syscall.EBUSY } }, "cannot be taken offline now"},
-		{"a cpuset that would be empty", false, "2", func(k *fakeKernel) { k.files["/sys/fs/cgroup/cpuset/a/b/cpuset.cpus"] = "3" }, "would lose its tasks"},
-		{"a partition", false, "2", func(k *fakeKernel) {
+		{"busy", false, "2", func(k *knobKernel) { k.writes[onlineFile(3)] = func(string) error { return syscall.EBUSY } }, "cannot be taken offline now"},
+		{"a cpuset that would be empty", false, "2", func(k *knobKernel) { k.files["/sys/fs/cgroup/cpuset/a/b/cpuset.cpus"] = "3" }, "would lose its tasks"},
+		{"a partition", false, "2", func(k *knobKernel) {
 			k.files["/sys/fs/cgroup/x/cgroup.procs"] = ""
 			k.files["/sys/fs/cgroup/x/cpuset.cpus.partition"] = "isolated"
 			k.files["/sys/fs/cgroup/x/cpuset.cpus.effective"] = "3"
 		}, "/sys/fs/cgroup/x is a cpuset partition"},
-		{"on, where it is off", true, "2", func(k *fakeKernel) {
+		{"on, where it is off", true, "2", func(k *knobKernel) {
 			k.files[cpuFolder+"/smt/control"] = "off"
 			for cpu := range 8 {
 				k.files[fmt.Sprintf("%s/cpu%d/topology/thread_siblings_list", cpuFolder, cpu)] = fmt.Sprint(cpu)

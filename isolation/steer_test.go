@@ -12,8 +12,8 @@ import (
 // irqMachine has 4 CPUs in 2 cores and these interrupts: 24 on CPU 2, alone;
 // 25 on CPU 3, allowed on all; 26 idle on CPU 2, so that it moves later; 27 a
 // managed queue on CPU 2; 28 elsewhere; 29 without a handler.
-func irqMachine() *fakeKernel {
-	k := newFakeKernel(map[string]string{cpuFolder + "/online": "0-3", defaultMaskFile: "f"})
+func irqMachine() *knobKernel {
+	k := newKnobKernel(map[string]string{cpuFolder + "/online": "0-3", defaultMaskFile: "f"})
 	for cpu := range 4 {
 		first := cpu &^ 1
 		k.files[fmt.Sprintf("%s/cpu%d/topology/thread_siblings_list", cpuFolder, cpu)] = fmt.Sprintf("%d-%d", first, first+1)
@@ -31,7 +31,7 @@ func irqMachine() *fakeKernel {
 }
 
 // addIRQ adds an interrupt that moves at once.
-func (k *fakeKernel) addIRQ(n int, name, mask, effective string) {
+func (k *knobKernel) addIRQ(n int, name, mask, effective string) {
 	k.files[affinityFile(n)] = mask
 	route := fmt.Sprintf("/proc/irq/%d/effective_affinity_list", n)
 	k.files[route] = effective
@@ -45,7 +45,7 @@ func (k *fakeKernel) addIRQ(n int, name, mask, effective string) {
 }
 
 // listIRQs writes /proc/interrupts for those that have a handler.
-func (k *fakeKernel) listIRQs() {
+func (k *knobKernel) listIRQs() {
 	text := "           CPU0       CPU1       CPU2       CPU3\n"
 	for n := range 64 {
 		if name := k.files[fmt.Sprintf("/sys/kernel/irq/%d/actions", n)]; name != "" {
@@ -55,7 +55,7 @@ func (k *fakeKernel) listIRQs() {
 	k.files["/proc/interrupts"] = strings.TrimRight(text, "\n")
 }
 
-func (k *fakeKernel) removeIRQ(n int) {
+func (k *knobKernel) removeIRQ(n int) {
 	delete(k.files, affinityFile(n))
 	delete(k.files, fmt.Sprintf("/proc/irq/%d/effective_affinity_list", n))
 	delete(k.files, fmt.Sprintf("/sys/kernel/irq/%d/actions", n))
@@ -63,7 +63,7 @@ func (k *fakeKernel) removeIRQ(n int) {
 }
 
 // steering puts the layer in force for a task on CPU 2, whose core is 2-3.
-func steering(t *testing.T, k *fakeKernel) (*applied, *steerLayer) {
+func steering(t *testing.T, k *knobKernel) (*applied, *steerLayer) {
 	t.Helper()
 	r := k.run(t, Mode{Steer: true}, "2")
 	l := newSteerLayer(r).(*steerLayer)
@@ -209,7 +209,7 @@ func TestIrqbalance(t *testing.T) {
 		{"masked while it runs", "LoadState=masked\nActiveState=active", true, "held", 0},
 		{"not installed", "LoadState=not-found\nActiveState=inactive", false, "absent", 0},
 	} {
-		k := newFakeKernel(map[string]string{"/proc/1/comm": "init"})
+		k := newKnobKernel(map[string]string{"/proc/1/comm": "init"})
 		if k.unit = test.unit; test.unit != "" {
 			k.files["/run/systemd/system/x"] = ""
 		}
@@ -236,7 +236,7 @@ func TestIrqbalance(t *testing.T) {
 }
 
 func TestIrqbalanceThatComesBack(t *testing.T) {
-	k := newFakeKernel(map[string]string{"/proc/1/comm": "init"})
+	k := newKnobKernel(map[string]string{"/proc/1/comm": "init"})
 	r := k.run(t, Mode{SMT: ptr(false)}, "2")
 	l := newMoversLayer(r)
 	if err := l.enforce(r); err != nil {

@@ -35,7 +35,7 @@ func TestPickInner(t *testing.T) {
 }
 
 func TestWrapPutsItsWordsFirst(t *testing.T) {
-	r := newFakeKernel(nil).run(t, Mode{CPUs: "2-3", Wrap: []string{"docker", "run", "--cpuset-cpus={cpus}"}}, "2-3")
+	r := newKnobKernel(nil).run(t, Mode{CPUs: "2-3", Wrap: []string{"docker", "run", "--cpuset-cpus={cpus}"}}, "2-3")
 	c := Command{Argv: []string{"work", "{cpus}"}}
 	if err := newWrapLayer(r).(commandLayer).command(r, &c); err != nil || !slices.Equal(c.Argv, []string{"docker", "run", "--cpuset-cpus=2-3", "work", "{cpus}"}) {
 		t.Errorf("%q, %v", c.Argv, err)
@@ -47,7 +47,7 @@ func TestWrapPutsItsWordsFirst(t *testing.T) {
 }
 
 func TestWrapChecksTheTaskInside(t *testing.T) {
-	k := newFakeKernel(map[string]string{"/proc/self/mountinfo": "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw", "/sys/fs/cgroup/box/cpuset.cpus.effective": "2"})
+	k := newKnobKernel(map[string]string{"/proc/self/mountinfo": "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw", "/sys/fs/cgroup/box/cpuset.cpus.effective": "2"})
 	add := func(pid int, mask, cgroup string, words ...string) {
 		k.addTask(pid, words[0], mask, 0)
 		k.files[fmt.Sprintf("/proc/%d/cmdline", pid)] = strings.Join(words, "\x00") + "\x00"

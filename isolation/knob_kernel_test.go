@@ -15,9 +15,9 @@ import (
 	"goset/cpulist"
 )
 
-// fakeKernel is a machine of files in memory that answers writes as a kernel
+// knobKernel is a machine of files in memory that answers writes as a kernel
 // does: a write can be refused, or change other files.
-type fakeKernel struct {
+type knobKernel struct {
 	files map[string]string
 	// writes answer a write, in place of storing the value.
 	writes map[string]func(value string) error
@@ -26,13 +26,16 @@ type fakeKernel struct {
 	unit   string           // the state of irqbalance.service; "": no systemd
 	starts int              // of the unit
 	log    []string         // every write, as PATH=VALUE
+	// fails is what the write with this number, from 0, fails with.
+	fails map[int]syscall.Errno
+	count int // of writes
 }
 
-func newFakeKernel(files map[string]string) *fakeKernel {
-	return &fakeKernel{files: maps.Clone(files), writes: map[string]func(string) error{}, reads: map[string]error{}, masks: map[int]string{}}
+func newKnobKernel(files map[string]string) *knobKernel {
+	return &knobKernel{files: maps.Clone(files), writes: map[string]func(string) error{}, reads: map[string]error{}, masks: map[int]string{}}
 }
 
-func (k *fakeKernel) readFile(path string) (string, error) {
+func (k *knobKernel) readFile(path string) (string, error) {
 	if err := k.reads[path]; err != nil {
 		return "", &fs.PathError{Op: "read", Path: path, Err: err}
 	}
@@ -43,7 +46,10 @@ func (k *fakeKernel) readFile(path string) (string, error) {
 	return text, nil
 }
 
-func (k *fakeKernel) writeFile(path, value string) error {
+func (k *knobKernel) writeFile(path, value string) error {
+	if errno := k.fails[k.next()]; errno != 0 {
+		return &fs.PathError{Op: "write", Path: path, Err: errno}
+	}
 	k.log = append(k.log, path+"="+value)
 	if _, ok := k.files[path]; !ok {
 		return &fs.PathError{Op: "open", Path: path, Err: syscall.ENOENT}
@@ -55,10 +61,12 @@ func (k *fakeKernel) writeFile(path, value string) error {
 	return nil
 }
 
-func (k *fakeKernel) mkdir(string) error { return syscall.EPERM }
-func (k *fakeKernel) rmdir(string) error { return syscall.EPERM }
+func (k *knobKernel) open(string, int) (*os.File, error) { return os.Open(os.DevNull) }
 
-func (k *fakeKernel) entries(dir string) ([]string, error) {
+func (k *knobKernel) mkdir(string) error { return syscall.EPERM }
+func (k *knobKernel) rmdir(string) error { return syscall.EPERM }
+
+func (k *knobKernel) entries(dir string) ([]string, error) {
 	var names []string
 	for _, file := range slices.Sorted(maps.Keys(k.files)) {
 		if rest, ok := strings.CutPrefix(file, dir+"/"); ok {
@@ -74,7 +82,7 @@ func (k *fakeKernel) entries(dir string) ([]string, error) {
 	return names, nil
 }
 
-func (k *fakeKernel) affinity(tid int) (cpulist.Set, error) {
+func (k *knobKernel) affinity(tid int) (cpulist.Set, error) {
 	mask, ok := k.masks[tid]
 	if !ok {
 		return cpulist.Set{}, syscall.ESRCH
@@ -82,13 +90,19 @@ func (k *fakeKernel) affinity(tid int) (cpulist.Set, error) {
 	return cpulist.Parse(mask)
 }
 
-func (k *fakeKernel) setAffinity(tid int, cpus cpulist.Set) error {
+func (k *knobKernel) setAffinity(tid int, cpus cpulist.Set) error {
 	k.log = append(k.log, fmt.Sprintf("thread %d=%s", tid, cpus))
 	k.masks[tid] = cpus.String()
 	return nil
 }
 
-func (k *fakeKernel) signal(pid int, start uint64, sig syscall.Signal) error {
+// next counts a write.
+func (k *knobKernel) next() int {
+	k.count++
+	return k.count - 1
+}
+
+func (k *knobKernel) signal(pid int, start uint64, sig syscall.Signal) error {
 	file := fmt.Sprintf("/proc/%d/stat", pid)
 	if now, err := startOf(k, pid); err != nil || now != start {
 		return syscall.ESRCH
@@ -100,7 +114,7 @@ func (k *fakeKernel) signal(pid int, start uint64, sig syscall.Signal) error {
 	return nil
 }
 
-func (k *fakeKernel) systemctl(args ...string) (string, error) {
+func (k *knobKernel) systemctl(args ...string) (string, error) {
 	if k.unit == "" {
 		return "", os.ErrNotExist
 	}
@@ -120,11 +134,11 @@ func (k *fakeKernel) systemctl(args ...string) (string, error) {
 	return "", nil
 }
 
-func (k *fakeKernel) self() (int, error)      { return 1, nil }
-func (k *fakeKernel) bootID() (string, error) { return "boot", nil }
+func (k *knobKernel) self() (int, error)      { return 1, nil }
+func (k *knobKernel) bootID() (string, error) { return "boot", nil }
 
 // state is everything that a layer could have changed.
-func (k *fakeKernel) state() map[string]string {
+func (k *knobKernel) state() map[string]string {
 	s := maps.Clone(k.files)
 	for tid, mask := range k.masks {
 		s["thread "+strconv.Itoa(tid)] = mask
@@ -134,7 +148,7 @@ func (k *fakeKernel) state() map[string]string {
 }
 
 // addTask adds a process with one thread.
-func (k *fakeKernel) addTask(pid int, name, mask string, flags uint64) {
+func (k *knobKernel) addTask(pid int, name, mask string, flags uint64) {
 	stat := fmt.Sprintf("%d (%s) S 1 1 1 0 -1 %d 0 0 0 0 0 0 0 0 20 0 1 0 %d 0 0", pid, name, flags, 100+pid)
 	dir := fmt.Sprintf("/proc/%d", pid)
 	for _, d := range []string{dir, fmt.Sprintf("%s/task/%d", dir, pid)} {
@@ -146,7 +160,7 @@ func (k *fakeKernel) addTask(pid int, name, mask string, flags uint64) {
 }
 
 // run is a run on the fake machine with a journal of its own.
-func (k *fakeKernel) run(t *testing.T, m Mode, cpus string) *applied {
+func (k *knobKernel) run(t *testing.T, m Mode, cpus string) *applied {
 	t.Helper()
 	set, err := cpulist.Parse(cpus)
 	if err != nil {
@@ -161,7 +175,7 @@ func (k *fakeKernel) run(t *testing.T, m Mode, cpus string) *applied {
 }
 
 // undo undoes a run and compares the machine with what it was.
-func (k *fakeKernel) undo(t *testing.T, r *applied, before map[string]string) Undone {
+func (k *knobKernel) undo(t *testing.T, r *applied, before map[string]string) Undone {
 	t.Helper()
 	u := r.journal.UndoTo(0)
 	if u.Err != nil {
