@@ -49,6 +49,8 @@ func startGuard(argv []string, folder, name string) (*guard, error) {
 		return nil, errors.Join(fmt.Errorf("cannot start the guard: %w", err), leaveIn.Close(), leave.Close())
 	}
 	cmd := exec.Command(argv[0], append(argv[1:len(argv):len(argv)], folder, name)...)
+	// What it is called is for people who list processes.
+	cmd.Args[0] = os.Args[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = leaveIn, readyOut, os.Stderr
 	cmd.Dir = "/"
 	// GOMAXPROCS keeps the number of its threads down; they sleep.
@@ -72,8 +74,11 @@ func (g *guard) await() error {
 		return err
 	}
 	line, err := bufio.NewReaderSize(g.ready, 16).ReadString('\n')
-	if err != nil || line != guardReady {
-		return fmt.Errorf("cannot start the guard: it said %q: %w", line, err)
+	if err != nil {
+		return fmt.Errorf("cannot start the guard: it ended or hangs: %w", err)
+	}
+	if line != guardReady {
+		return fmt.Errorf("cannot start the guard: it said %q", line)
 	}
 	return nil
 }

@@ -77,12 +77,13 @@ func (s *Session) Apply(m Mode, cpus cpulist.Set) (*Held, error) {
 // enforce puts the layers in force, one after the other. One that is optional
 // and refused is undone and left out.
 func (h *Held) enforce(layers []layer) error {
-	if err := h.session.ready(h, layers); err != nil {
-		return err
-	}
+	unready := h.session.ready(h, layers)
 	for _, l := range layers {
 		mark := h.session.mark()
-		err := l.enforce(h.run)
+		err := unready
+		if err == nil || !changesMachine(l) {
+			err = l.enforce(h.run)
+		}
 		if err == nil {
 			h.layers = append(h.layers, l)
 			l.check(h.run, moment{phase: beforeRun})

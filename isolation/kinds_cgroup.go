@@ -188,11 +188,14 @@ func undoShelter(k kernel, e Entry) error {
 	}
 }
 
+// removal bounds the time that a cgroup without processes may still be busy.
+const removal = 300 * time.Millisecond
+
 // removeCgroup waits out the moment that the kernel needs after the last
 // process of a cgroup has ended.
 func removeCgroup(k kernel, object string) error {
-	deadline := time.Now().Add(patience)
-	for pause := time.Millisecond; ; pause *= 2 {
+	deadline := time.Now().Add(removal)
+	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
 		err := k.rmdir(object)
 		if !errors.Is(err, syscall.EBUSY) || time.Now().After(deadline) {
 			return err

@@ -2,6 +2,7 @@ package isolation
 
 import (
 	"errors"
+	"os"
 	"slices"
 	"time"
 
@@ -113,7 +114,11 @@ func (r *applied) unprivileged() *Unsupported {
 	if r.unjournaled == nil {
 		return nil
 	}
-	return &Unsupported{Reason: r.unjournaled.Error(), Hint: "run it with sudo, or leave the layer out"}
+	hint := "run it with sudo, or leave the layer out"
+	if os.Geteuid() == 0 {
+		hint = "name another folder for the journal with -state, or leave the layer out"
+	}
+	return &Unsupported{Reason: r.unjournaled.Error(), Hint: hint}
 }
 
 // machineLayer is what layers embed that change the machine and so need the

@@ -93,9 +93,6 @@ func lockMachine(ctx context.Context, path string, wait time.Duration, waits fun
 	}
 }
 
-// nested tells the lock of an ancestor from the own.
-func (l *machineLock) nested() bool { return l.file == nil }
-
 func (l *machineLock) unlock() error {
 	if l.file == nil {
 		return nil

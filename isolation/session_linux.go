@@ -291,9 +291,9 @@ func (s *Session) undo(mark int) error {
 	return u.Err
 }
 
-// Restore undoes what sessions that are gone left behind. It takes the machine
-// lock, so that it undoes nothing that is in use. healed counts the journals.
-func Restore(ctx context.Context, o Options) (healed int, err error) {
+// Restore undoes what sessions that are gone left behind, and leaves alone what
+// is of sessions that are there. healed counts the journals.
+func Restore(o Options) (healed int, err error) {
 	if o.State == "" {
 		o.State = DefaultState
 	}
@@ -363,8 +363,9 @@ func (s *Session) ready(h *Held, layers []layer) error {
 	if err != nil {
 		return err
 	}
-	if j.Mark() > s.sheltered {
-		return errors.New("cannot start a run: changes of the one before are still in force")
+	// What the run before could not undo may be undone by now.
+	if err := s.undo(s.sheltered); err != nil {
+		return fmt.Errorf("cannot start a run: changes of the one before are still in force: %w", err)
 	}
 	h.run.journal, h.mark = j, j.Mark()
 	return nil

@@ -39,7 +39,7 @@ func Open(context.Context, Options) (*Session, error) { return &Session{}, nil }
 func (s *Session) Close() error { return nil }
 
 // Restore finds nothing to undo.
-func Restore(context.Context, Options) (int, error) { return 0, nil }
+func Restore(Options) (int, error) { return 0, nil }
 
 // Leftovers finds none.
 func Leftovers(string) ([]string, error) { return nil, nil }

@@ -31,7 +31,7 @@ func (a *app) restore(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	healed, err := isolation.Restore(cmd.Context(), isolation.Options{State: prefs.text("state", isolation.DefaultState), Say: a.say})
+	healed, err := isolation.Restore(isolation.Options{State: prefs.text("state", isolation.DefaultState), Say: a.say})
 	if err != nil {
 		return failed(err)
 	}
