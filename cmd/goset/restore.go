@@ -83,12 +83,12 @@ else has changed since is reported and left.
 It is only needed when goset and its guard were both killed. Then the next start
 refuses, and names it.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.restore(cmd.Context()) },
+		RunE: func(*cobra.Command, []string) error { return a.restore() },
 	}
 }
 
-func (a *app) restore(ctx context.Context) error {
-	healed, err := isolation.Restore(ctx, isolation.Options{State: a.opt.state, Say: a.say})
+func (a *app) restore() error {
+	healed, err := isolation.Restore(isolation.Options{State: a.opt.state, Say: a.say})
 	if err != nil {
 		return err
 	}
