@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"goset/harness"
+	"goset/internal/cli"
 	"goset/isolation"
 )
 
@@ -201,7 +202,7 @@ func resultFolder(output, results, name string, now time.Time) (string, error) {
 
 // provenance is what the manifest says about this start.
 func provenance(src source, opt harness.LoadOptions) harness.Provenance {
-	p := harness.Provenance{Tool: version(), Source: src.path, Argv: os.Args, Host: hostFacts(), Settings: map[string]string{}}
+	p := harness.Provenance{Tool: cli.Version(), Source: src.path, Argv: os.Args, Host: hostFacts(), Settings: map[string]string{}}
 	for _, s := range opt.Overrides {
 		p.Overrides = append(p.Overrides, s.Key+"="+s.Value)
 		p.Settings[s.Key] = s.Origin
