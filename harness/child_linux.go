@@ -40,6 +40,7 @@ type system struct {
 	noPidfd   bool   // for tests: do as on kernels before 5.2
 	forker    *forker
 	irqs      interrupts
+	machine   machine
 	buf       []byte
 	self      int
 	stuck     []int // children that SIGKILL did not end, not yet waited for
@@ -66,6 +67,7 @@ func (s *system) open() error {
 	}
 	s.forker = newForker()
 	s.irqs.open()
+	s.machine = newMachine()
 	return nil
 }
 
@@ -142,7 +144,7 @@ func (r *Runner) run(ctx context.Context, job Job, path string, held *isolation.
 		return res, err
 	}
 	defer c.close()
-	r.irqs.begin(held)
+	r.irqs.begin(r.machine.begin(job, held.Pinned()))
 	if err := r.start(c, job, path, held); err != nil {
 		if c.pid > 0 {
 			_, res.Unkilled = r.endLeft(others, 0)
@@ -153,7 +155,9 @@ func (r *Runner) run(ctx context.Context, job Job, path string, held *isolation.
 	end, werr := r.wait(ctx, c, job, held, &res, others)
 	res.Wall = end.Sub(c.start)
 	res.Counters = r.irqs.end(job.CPUs)
+	r.machine.ended(job, c.pid, res.Wall)
 	rerr := r.reap(c, &res, others)
+	r.machine.count(job, &res, &r.irqs)
 	res.Stdout, res.Stderr = c.out.stream(), c.err.stream()
 	res.RSSFloor = ownPeak()
 	return res, errors.Join(werr, rerr)

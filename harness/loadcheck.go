@@ -25,6 +25,7 @@ func leftCPUs(include, exclude string) int {
 func (l *loader) check(root *node) {
 	l.somethingToRun(root)
 	l.baseline(root)
+	l.planFits(root)
 	l.expects(root)
 	l.factorNames()
 	l.skipNames()

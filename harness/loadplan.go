@@ -42,6 +42,16 @@ func (l *loader) plan(n *node) {
 		{"output", func(n *node) { l.output(n, &p.Output) }},
 		{"baseline", func(n *node) { p.Baseline, _ = l.text(n) }},
 		{"skip", func(n *node) { l.skips(n, &p.Skip) }},
+		{"control", func(n *node) {
+			if v, ok := n.value.(bool); ok {
+				p.Control = &v
+			} else {
+				l.one(n, "must be true or false")
+			}
+		}},
+		{"until", func(n *node) { p.Until = l.until(n) }},
+		{"compare", func(n *node) { p.Compare = l.pairs(n) }},
+		{"equivalence", func(n *node) { p.Equivalence = l.equivalence(n) }},
 	})
 	l.exp.Plan = p
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // WriteAll writes the derived files of a result folder: runs.csv,
-// iterations.csv.gz, summary.csv (all metrics), summary.md (those that opts
-// select) and bench.txt. Each is written beside its place and renamed, so that a
+// iterations.csv.gz, summary.csv (all metrics), summary.md and contrasts.csv
+// (those metrics that opts select) and bench.txt. Each is written beside its place and renamed, so that a
 // reader sees the old file or the new one, whole. A file that cannot be
 // written keeps none of the others from being written; the error names all of them.
 func WriteAll(ctx context.Context, dir string, src Source, opts Options) error {
@@ -26,10 +26,15 @@ func WriteAll(ctx context.Context, dir string, src Source, opts Options) error {
 
 // WriteData is WriteAll for a caller that has collected the records already.
 func WriteData(ctx context.Context, dir string, d *Data, src Source, opts Options) error {
-	shown, err := d.Tables(opts)
+	doc, err := d.Document(opts)
 	if err != nil {
 		return err
 	}
+	return WriteDocument(ctx, dir, d, doc, src, opts)
+}
+
+// WriteDocument is WriteData for a caller that has made the document already.
+func WriteDocument(ctx context.Context, dir string, d *Data, doc *Document, src Source, opts Options) error {
 	every := opts
 	every.Metrics, every.TopK, every.All = nil, 0, true
 	all, err := d.Tables(every)
@@ -38,7 +43,8 @@ func WriteData(ctx context.Context, dir string, d *Data, src Source, opts Option
 	}
 	return errors.Join(
 		writeFile(dir, "summary.csv", func(w io.Writer) error { return SummaryCSV(w, all) }),
-		writeFile(dir, "summary.md", func(w io.Writer) error { return Markdown(w, shown, opts) }),
+		writeFile(dir, "summary.md", func(w io.Writer) error { return MarkdownDocument(w, doc) }),
+		writeFile(dir, "contrasts.csv", func(w io.Writer) error { return ContrastsCSV(w, doc.Tables) }),
 		writeFile(dir, "bench.txt", func(w io.Writer) error { return Bench(w, d, opts) }),
 		writeFile(dir, "runs.csv", func(w io.Writer) error { return RunsCSV(ctx, w, d, src) }),
 		writeFile(dir, "iterations.csv.gz", func(w io.Writer) error { return compressed(ctx, w, d, src) }),

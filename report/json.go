@@ -24,6 +24,9 @@ type jsonTable struct {
 	Runs      jsonCounts      `json:"runs"`
 	Rows      []jsonRow       `json:"rows"`
 	Notes     []jsonNote      `json:"notes"`
+
+	Contrasts    []jsonContrast    `json:"contrasts,omitempty"`
+	Attributions []jsonAttribution `json:"attributions,omitempty"`
 }
 
 type jsonRow struct {
@@ -73,6 +76,12 @@ func tableJSON(t *Table) jsonTable {
 			labels = append(labels, t.Rows[r].Label())
 		}
 		j.Notes = append(j.Notes, jsonNote{n.Text, labels})
+	}
+	for i := range t.Contrasts {
+		j.Contrasts = append(j.Contrasts, contrastJSON(&t.Contrasts[i]))
+	}
+	for i := range t.Attributions {
+		j.Attributions = append(j.Attributions, attributionJSON(t, &t.Attributions[i]))
 	}
 	return j
 }

@@ -82,11 +82,17 @@ func printPlan(out *bufio.Writer, e *harness.Experiment, p *harness.Plan, findin
 		return usagef("cannot list runs as %q: want text or csv", runs)
 	}
 	fmt.Fprintf(out, "%s: %s\n", e.Name, e.Title)
-	fmt.Fprintf(out, "%d treatments × %d runs", len(p.Treatments), e.Plan.Runs)
+	fmt.Fprintf(out, "%d treatments × %d runs", len(p.Treatments), e.Plan.Blocks())
 	if e.Plan.Warmup > 0 {
 		fmt.Fprintf(out, " + %d warm-up", e.Plan.Warmup)
 	}
 	fmt.Fprintf(out, " = %d runs, %s, seed %d\n", len(p.Runs), e.Plan.Order, p.Seed)
+	if u := e.Plan.Until; u != nil {
+		fmt.Fprintf(out, "ends early, from round %d on, when the intervals hold %s\n", e.Plan.Runs, u.Words())
+	}
+	if e.Controlled() {
+		fmt.Fprintf(out, "control: %q runs a second time in every block as %q (plan.control = false leaves it out)\n", e.Plan.Baseline, e.Plan.Baseline+harness.ControlSuffix)
+	}
 	printTimes(out, e, p)
 	printFindings(out, findings)
 	if runs == "text" {

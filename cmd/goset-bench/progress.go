@@ -54,6 +54,8 @@ func (p *progress) event(e harness.Event) {
 		p.bar(e.Progress, where(e.Treatment, p.plan.Runs[e.Run].Block))
 	case harness.RunEnded:
 		p.ended(e)
+	case harness.StoppedEarly:
+		p.line("stopped after round %d of %d: %s", e.Block, e.Blocks, e.Reason)
 	case harness.Warning:
 		p.say("goset-bench: warning: %s", e.Text)
 	}

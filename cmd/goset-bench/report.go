@@ -18,7 +18,7 @@ func (a *app) reportCommand() *cobra.Command {
 		Short: "Print the tables of a result folder again",
 		Long: `report computes the tables of a result folder anew from its records, on any
 machine. With -write it also writes the folder's derived files anew: runs.csv,
-iterations.csv.gz, summary.csv, summary.md and bench.txt.`,
+iterations.csv.gz, summary.csv, summary.md, contrasts.csv and bench.txt.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prefs, err := readPreferences(cmd.Flags())
@@ -40,7 +40,7 @@ iterations.csv.gz, summary.csv, summary.md and bench.txt.`,
 		},
 	}
 	f.add(cmd.Flags())
-	cmd.Flags().StringVar(&format, "format", "text", "text, markdown, csv, json or bench")
+	cmd.Flags().StringVar(&format, "format", "text", "text, markdown, csv, contrasts, json or bench")
 	cmd.Flags().BoolVar(&write, "write", false, "write the derived files of the folder anew")
 	cmd.Flags().String("color", "auto", "auto, always or never")
 	return cmd
@@ -55,5 +55,9 @@ func (a *app) reprint(ctx context.Context, results *harness.Results, f *tableFla
 	if err != nil {
 		return failed(err)
 	}
-	return a.print(data, opt, format, style)
+	doc, err := data.Document(opt)
+	if err != nil {
+		return failed(err)
+	}
+	return a.print(data, doc, opt, format, style)
 }

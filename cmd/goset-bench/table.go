@@ -83,34 +83,35 @@ func (a *app) write(ctx context.Context, results *harness.Results, dir string, f
 	if err != nil {
 		return failed(err)
 	}
-	if err := report.WriteData(ctx, dir, data, results, opt); err != nil {
+	doc, err := data.Document(opt)
+	if err != nil {
 		return failed(err)
 	}
-	if err := a.print(data, opt, "text", style); err != nil {
+	if err := report.WriteDocument(ctx, dir, data, doc, results, opt); err != nil {
+		return failed(err)
+	}
+	if err := a.print(data, doc, opt, "text", style); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "results: %s\n", dir)
 	return nil
 }
 
-// print writes the tables in one ink.
-func (a *app) print(data *report.Data, opt report.Options, format string, style tableStyle) error {
-	tables, err := data.Tables(opt)
-	if err != nil {
-		return failed(err)
-	}
+// print writes a report in one ink.
+func (a *app) print(data *report.Data, doc *report.Document, opt report.Options, format string, style tableStyle) error {
 	inks := map[string]func(io.Writer) error{
 		"text": func(w io.Writer) error {
-			return report.Text(w, tables, report.TextOptions{Color: style.color, Width: style.width})
+			return report.TextDocument(w, doc, report.TextOptions{Color: style.color, Width: style.width})
 		},
-		"markdown": func(w io.Writer) error { return report.Markdown(w, tables, opt) },
-		"csv":      func(w io.Writer) error { return report.SummaryCSV(w, tables) },
-		"json":     func(w io.Writer) error { return report.JSON(w, tables) },
-		"bench":    func(w io.Writer) error { return report.Bench(w, data, opt) },
+		"markdown":  func(w io.Writer) error { return report.MarkdownDocument(w, doc) },
+		"csv":       func(w io.Writer) error { return report.SummaryCSV(w, doc.Tables) },
+		"contrasts": func(w io.Writer) error { return report.ContrastsCSV(w, doc.Tables) },
+		"json":      func(w io.Writer) error { return report.JSONDocument(w, doc) },
+		"bench":     func(w io.Writer) error { return report.Bench(w, data, opt) },
 	}
 	ink, ok := inks[format]
 	if !ok {
-		return usagef("cannot print as %q: want text, markdown, csv, json or bench", format)
+		return usagef("cannot print as %q: want text, markdown, csv, contrasts, json or bench", format)
 	}
 	if err := ink(a.stdout); err != nil {
 		return failed(fmt.Errorf("cannot print tables: %v", err))

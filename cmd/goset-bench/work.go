@@ -14,6 +14,7 @@ import (
 	"goset/harness"
 	"goset/host"
 	"goset/isolation"
+	"goset/report"
 )
 
 // work is what running, as against reading, needs: the runner of children, the
@@ -110,12 +111,17 @@ func (w *work) session(e *harness.Experiment, dir string) harness.Session {
 	if err != nil {
 		self = os.Args[0]
 	}
-	return harness.Session{
+	s := harness.Session{
 		Experiment: e, Dir: dir,
 		Executor: w.runner, Chooser: harness.NewChooser(host.Local), Extractor: harness.NewExtractor,
 		Self: []string{self, "workload"}, Env: os.Environ(), Allowed: w.allowed,
 		BestEffort: w.bestEffort, Events: w.progress.event, Quiet: w.runner.Quiet,
 	}
+	// Not a nil *Stopper in the interface.
+	if stop := report.NewStopper(e); stop != nil {
+		s.Stopper = stop
+	}
+	return s
 }
 
 // execute runs a session under signals, then writes the derived files and
