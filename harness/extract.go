@@ -53,6 +53,8 @@ func (x *extractor) addFormat(w Workload) error {
 			return fmt.Errorf("workload %q: kernel must be one of %s, got %q", w.Name, strings.Join(kernelNames(), ", "), w.Kernel)
 		}
 		x.readers = append(x.readers, kernelReader{Kernels()[i]})
+	case w.Go != nil:
+		x.readers = append(x.readers, goReader{procs: w.Go.CPU})
 	case w.Format == "gobench":
 		x.readers = append(x.readers, gobenchReader{})
 	case w.Format != "":
