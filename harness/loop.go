@@ -320,7 +320,9 @@ func (l *loop) begin(i, attempt int) *Record {
 	r.Treatment, r.Previous = t.Index, l.previous
 	r.Workload, r.Mode, r.Condition, r.Levels = t.Workload, t.Mode, t.Condition, t.Levels
 	r.Warmup = run.Block == 0
-	r.Procs = l.golang.procs[t.Index]
+	if t.Spec.Go != nil {
+		r.Procs = t.Spec.Go.cpuOr(l.golang.procs[t.Index])
+	}
 	r.Start = l.clock.Now().UTC()
 	return r
 }

@@ -40,7 +40,7 @@ iterations.csv.gz, summary.csv, summary.md, contrasts.csv and bench.txt.`,
 		},
 	}
 	f.add(cmd.Flags())
-	cmd.Flags().StringVar(&format, "format", "text", "text, markdown, csv, contrasts, json or bench")
+	cmd.Flags().StringVar(&format, "format", "text", "text, markdown, github, csv, contrasts, json or bench")
 	cmd.Flags().BoolVar(&write, "write", false, "write the derived files of the folder anew")
 	cmd.Flags().String("color", "auto", "auto, always or never")
 	return cmd
@@ -59,5 +59,8 @@ func (a *app) reprint(ctx context.Context, results *harness.Results, f *tableFla
 	if err != nil {
 		return failed(err)
 	}
-	return a.print(data, doc, opt, format, style)
+	if err := a.print(data, doc, opt, format, style); err != nil {
+		return err
+	}
+	return f.gate(doc)
 }

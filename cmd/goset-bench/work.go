@@ -22,6 +22,7 @@ import (
 type work struct {
 	*app
 	runner     *harness.Runner
+	builder    *harness.GoBuilder // nil: no Go benchmarks
 	allowed    cpulist.Set
 	bestEffort bool
 	progress   *progress
@@ -56,6 +57,11 @@ func (a *app) newWork(prefs *preferences) (*work, error) {
 }
 
 func (w *work) close() {
+	if w.builder != nil {
+		if err := w.builder.Close(); err != nil {
+			fmt.Fprintf(w.stderr, "goset-bench: %v\n", err)
+		}
+	}
 	if err := w.runner.Close(); err != nil {
 		fmt.Fprintf(w.stderr, "goset-bench: %v\n", err)
 	}
@@ -117,6 +123,9 @@ func (w *work) session(e *harness.Experiment, dir string) harness.Session {
 		Self: []string{self, "workload"}, Env: os.Environ(), Allowed: w.allowed,
 		BestEffort: w.bestEffort, Events: w.progress.event, Quiet: w.runner.Quiet,
 	}
+	if w.builder != nil {
+		s.Builder = w.builder
+	}
 	// Not a nil *Stopper in the interface.
 	if stop := report.NewStopper(e); stop != nil {
 		s.Stopper = stop
@@ -142,15 +151,21 @@ func (w *work) execute(parent context.Context, flags *tableFlags, session func(c
 	switch {
 	case errors.As(err, &changed):
 		return &exitError{exitUsage, err}
+	case errors.Is(err, context.Canceled):
+		return &exitError{exitInterrupted, err}
 	case err != nil && !interrupted:
 		return failed(err)
 	}
 	// A second Ctrl-C ends the writing of tables as it would end any program.
 	stop()
-	if err := w.finish(parent, sum, flags); err != nil {
+	finished := w.finish(parent, sum, flags)
+	if finished != nil && !isGate(finished) {
+		return finished
+	}
+	if err := verdict(sum, interrupted); err != nil {
 		return err
 	}
-	return verdict(sum, interrupted)
+	return finished
 }
 
 // finish writes the derived files and prints the tables.
