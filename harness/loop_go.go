@@ -172,7 +172,27 @@ func (s *Session) goProcs() error {
 	for _, members := range byMask {
 		s.maskDoubts(members)
 	}
+	s.golang.sameDoubts()
 	return nil
+}
+
+// sameDoubts says of builds that are the same binary as an earlier one.
+func (g *goRuns) sameDoubts() {
+	first := map[string]int{}
+	for i := range g.builds {
+		b := &g.builds[i]
+		at, ok := first[b.SHA256]
+		if !ok || b.SHA256 == "" {
+			first[b.SHA256] = i
+			continue
+		}
+		text := fmt.Sprintf("the same binary as that of %s: any difference is noise", g.builds[at].label())
+		for _, t := range b.Treatments {
+			if !slices.Contains(g.builds[at].Treatments, t) && !slices.Contains(g.doubts[t], text) {
+				g.doubts[t] = append(g.doubts[t], text)
+			}
+		}
+	}
 }
 
 // cpuCountOf is how many CPUs the mode of a treatment leaves to it.

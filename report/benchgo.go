@@ -98,7 +98,8 @@ func goConfig(t *treatment, m *harness.Manifest) []benchfmt.Config {
 		if !slices.Contains(b.Treatments, t.index) {
 			continue
 		}
-		for _, c := range [][2]string{{"ref", b.Ref}, {"commit", b.Commit}, {"toolchain", b.GoVersion}} {
+		// Not the commit: benchstat would part by it what "-col ref" compares.
+		for _, c := range [][2]string{{"ref", b.Ref}, {"toolchain", b.GoVersion}} {
 			given := slices.ContainsFunc(t.levels, func(l harness.Level) bool { return l.Factor == c[0] })
 			if v := benchValue(c[1]); v != "" && !given {
 				out = append(out, benchfmt.Config{Key: c[0], Value: []byte(v), File: true})
