@@ -94,6 +94,7 @@ func (s *Session) buildGo(ctx context.Context, recorded []GoBuild) error {
 	}
 	for i := range s.golang.builds {
 		b := &s.golang.builds[i]
+		slices.Sort(users[i])
 		b.Ref, b.Treatments = tasks[i].Ref, users[i]
 		if err := b.same(recorded); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"goset/metric"
 	"goset/stats"
@@ -139,6 +140,9 @@ func (b Bound) base(m *metric.Metric) (float64, error) {
 		return b.Value, nil
 	}
 	v, base, _ := metric.Convert(b.Value, unit)
+	if _, per, ok := strings.Cut(m.Unit, "/"); ok && base != m.Unit {
+		v, base, _ = metric.Convert(b.Value, unit+"/"+per) // "5ms" of ns/op
+	}
 	if base != m.Unit {
 		return 0, fmt.Errorf("cannot hold metric %q to bound %q: its unit is %q", m.Name, b.Text, m.Unit)
 	}

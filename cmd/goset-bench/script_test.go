@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -26,6 +27,12 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("XDG_CONFIG_HOME", e.WorkDir+"/config")
+			// What is built once need not be built for every script.
+			out, err := exec.Command("go", "env", "GOCACHE").Output()
+			e.Setenv("HOST_GOCACHE", strings.TrimSpace(string(out)))
+			if err != nil {
+				e.Setenv("HOST_GOCACHE", e.WorkDir+"/gocache")
+			}
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
