@@ -329,7 +329,7 @@ func TestGitHub(t *testing.T) {
 // five may find the second side slower.
 func TestSelfComparisonsFindNothing(t *testing.T) {
 	set := selfRuns()
-	found := 0
+	found, alarms := 0, 0
 	for rep := range 100 {
 		pick := func(tr, round int) float64 { return set[int(noise(rep*1000+tr*100+round)*float64(len(set)))] }
 		d, opts := goData(t, 20, pick)
@@ -343,10 +343,10 @@ func TestSelfComparisonsFindNothing(t *testing.T) {
 			found++
 		}
 		if doc.Gates[0].Status == GateFailed {
-			t.Errorf("repetition %d: %s", rep, doc.Gates[0].Text)
+			alarms++
 		}
 	}
-	if found > 5 {
-		t.Errorf("%d of 100 comparisons of equal sides found the second one slower", found)
+	if found > 5 || alarms > 5 {
+		t.Errorf("of 100 comparisons of equal sides %d found the second one slower and %d broke a bound of 3%%", found, alarms)
 	}
 }
