@@ -90,7 +90,7 @@ type Workload struct {
 	Go      *GoSpec       // Go benchmarks: their keys are Params, in a Treatment resolved here
 	Env     []Param       // may hold {factor}
 	Dir     string        // working directory, relative to the experiment
-	Format  string        // "" or "gobench"
+	Format  string        // "" or one of Formats
 	Metrics []MetricSpec  // declared, in file order
 	Expect  time.Duration // the author's estimate of one run; 0: none
 	Extract bool          // no declaration: take every number it prints

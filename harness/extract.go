@@ -55,10 +55,12 @@ func (x *extractor) addFormat(w Workload) error {
 		x.readers = append(x.readers, kernelReader{Kernels()[i]})
 	case w.Go != nil:
 		x.readers = append(x.readers, goReader{procs: w.Go.CPU})
-	case w.Format == "gobench":
-		x.readers = append(x.readers, gobenchReader{})
 	case w.Format != "":
-		return fmt.Errorf("workload %q: format must be \"gobench\" or left out, got %q", w.Name, w.Format)
+		r := formatOf(w.Format)
+		if r == nil {
+			return fmt.Errorf("workload %q: format must be %s, or left out, got %q", w.Name, orList(Formats()), w.Format)
+		}
+		x.readers = append(x.readers, r)
 	}
 	return nil
 }

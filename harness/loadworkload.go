@@ -35,7 +35,7 @@ func (l *loader) workload(n *node) {
 		l.noMeasures(n)
 	}
 	fields = append(fields,
-		field{"format", func(n *node) { w.Format, _ = l.word(n, []string{"gobench"}) }},
+		field{"format", func(n *node) { w.Format, _ = l.word(n, Formats()) }},
 		field{"extract", func(n *node) { w.Extract = l.boolean(n) }},
 		field{"metric", func(n *node) { l.metrics(n, &w) }})
 	l.table(n, fields)
