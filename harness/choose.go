@@ -66,6 +66,31 @@ func (c *QuietChooser) Choose(ctx context.Context, mode isolation.Mode) (cpulist
 	return selection.Set, choice, nil
 }
 
+// Check says why no run of a mode with cpus = "quietest" could be given CPUs
+// here; nil: nothing speaks against it. It reads everything once and watches
+// nothing. Containers hide /proc/interrupts, and hardened kernels keep it to
+// root.
+func (c *QuietChooser) Check(mode isolation.Mode) error {
+	opt, err := rankOptions(mode)
+	if err != nil {
+		return err
+	}
+	at, err := c.read()
+	if err != nil {
+		return err
+	}
+	cpus, err := c.places()
+	if err != nil {
+		return err
+	}
+	if err := c.count(cpus, at, at); err != nil {
+		return err
+	}
+	ranking := rank.Rank(cpus, opt)
+	_, err = ranking.Take(max(mode.N, 1))
+	return err
+}
+
 // rankOptions reads what a mode says about the choice.
 func rankOptions(mode isolation.Mode) (rank.Options, error) {
 	opt := rank.Options{Sample: mode.Sample, Steer: mode.Steer}
@@ -156,6 +181,15 @@ func (c *QuietChooser) Watch(ctx context.Context, sample time.Duration) ([]rank.
 		return nil, fmt.Errorf("cannot watch the CPUs: %w", err)
 	}
 	// The topology is read last: a CPU that went offline meanwhile is offline.
+	cpus, err := c.places()
+	if err != nil {
+		return nil, err
+	}
+	return cpus, c.count(cpus, before, after)
+}
+
+// places reads where the CPUs stand and which of them may be used.
+func (c *QuietChooser) places() ([]rank.CPU, error) {
 	top, err := c.FS.Topology()
 	if err != nil {
 		return nil, fmt.Errorf("cannot rank the CPUs: %w", err)
@@ -164,8 +198,7 @@ func (c *QuietChooser) Watch(ctx context.Context, sample time.Duration) ([]rank.
 	if err != nil {
 		return nil, err
 	}
-	cpus := placeCPUs(top, allowed)
-	return cpus, c.count(cpus, before, after)
+	return placeCPUs(top, allowed), nil
 }
 
 // allowed is what this process may use; of another machine, all its CPUs.

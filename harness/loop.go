@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"goset/cpulist"
+	"goset/isolation"
 )
 
 // Session is what Execute and Resume need. The experiment says what to run;
@@ -242,7 +244,7 @@ func (l *loop) gap(ctx context.Context) error {
 	if l.Quiet != nil {
 		l.Quiet()
 	}
-	if err := l.store.reserve(); err != nil {
+	if err := errors.Join(l.store.present(), l.store.reserve()); err != nil {
 		return err
 	}
 	for idle > 0 {
@@ -330,18 +332,22 @@ func (l *loop) begin(i, attempt int) *Record {
 // execute chooses the CPUs of a run and runs it. ErrInterrupted says that the
 // run does not count; other errors are why it could not start.
 func (l *loop) execute(ctx context.Context, t *Treatment, turn int, run *Run, r *Record) (Result, error) {
+	job := l.jobs[t.Index]
 	cpus, choice, err := l.cpus.choose(ctx, t, turn, int(run.Block))
 	if ctx.Err() != nil {
 		return Result{}, ErrInterrupted
 	}
-	if err != nil {
+	var waived []isolation.LayerState
+	if err != nil && slices.Contains(job.Layers.Optional, "cpus") {
+		waived = []isolation.LayerState{{Layer: "cpus", Asked: t.Layers.CPUs, Optional: true, Note: err.Error()}}
+	} else if err != nil {
 		return Result{}, err
 	}
 	r.Choice = choice
 	if !cpus.Empty() {
 		r.CPUs = cpus.String()
 	}
-	job, err := l.withBinary(t, run.Block, l.jobs[t.Index])
+	job, err = l.withBinary(t, run.Block, job)
 	if err != nil {
 		return Result{}, err
 	}
@@ -350,6 +356,7 @@ func (l *loop) execute(ctx context.Context, t *Treatment, turn int, run *Run, r 
 	if res.Interrupted || err != nil && ctx.Err() != nil {
 		return Result{}, ErrInterrupted
 	}
+	res.Layers = append(waived, res.Layers...)
 	return res, err
 }
 

@@ -42,7 +42,11 @@ func (l *loop) judge(t *Treatment, res *Result, failed error, r *Record) {
 	r.Outcome = Kept
 	r.Warnings = append(r.Warnings, l.golang.doubts[t.Index]...)
 	if res.Leftover > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d processes that it left behind were ended", res.Leftover))
+		text := "a process that it left behind was ended"
+		if res.Leftover > 1 {
+			text = fmt.Sprintf("%d processes that it left behind were ended", res.Leftover)
+		}
+		r.Warnings = append(r.Warnings, text)
 	}
 	l.extract(t, res, r)
 	l.layers(r)
@@ -118,7 +122,7 @@ func (l *loop) extract(t *Treatment, res *Result, r *Record) {
 // layers makes a run void when a layer did not hold, but for optional ones.
 func (l *loop) layers(r *Record) {
 	optional := l.jobs[r.Treatment].Layers.Optional
-	for _, s := range r.Layers {
+	for i, s := range r.Layers {
 		if s.Held {
 			continue
 		}
@@ -127,6 +131,7 @@ func (l *loop) layers(r *Record) {
 			text += ": " + s.Note
 		}
 		if s.Optional || slices.Contains(optional, s.Layer) {
+			r.Layers[i].Optional = true
 			r.Warnings = append(r.Warnings, text)
 			continue
 		}

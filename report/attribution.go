@@ -18,7 +18,7 @@ import (
 const minAttributed = 6
 
 // maxCauses is how many counters of a cell are told; more would be a table.
-const maxCauses = 3
+const maxCauses = 2
 
 // attribute says for every row of a table which runs were bad and what in
 // their counters goes with it.
@@ -35,7 +35,7 @@ func (b *maker) attribute(t *built) error {
 		if examined == 0 {
 			continue // nothing was counted
 		}
-		a.Notable = len(a.Causes) > 0 || a.sticksOut(t)
+		a.Notable = a.sticksOut(t) || slices.ContainsFunc(a.Causes, func(c Cause) bool { return c.PAdj.V < 1-stats.Level })
 		a.Text = a.line(t, examined)
 		t.Attributions = append(t.Attributions, a)
 	}
@@ -71,6 +71,9 @@ func (b *maker) attribution(t *built, row int) (Attribution, int, error) {
 	return a, len(family), nil
 }
 
+// maxWorst is how many runs are looked at where none sticks out.
+const maxWorst = 5
+
 // badRuns gives the flagged runs on the bad side, or else the worst fifth:
 // what differs between good and bad runs is of interest even where none sticks
 // out.
@@ -84,14 +87,18 @@ func badRuns(values []float64, flagged []int, better metric.Direction) []int {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, worse)
+	isFlagged := make([]bool, len(values))
+	for _, i := range flagged {
+		isFlagged[i] = true
+	}
 	var out []int
 	for _, i := range order[:len(order)/2] {
-		if slices.Contains(flagged, i) {
+		if isFlagged[i] {
 			out = append(out, i)
 		}
 	}
 	if len(out) == 0 {
-		out = append(out, order[:max(1, len(order)/5)]...)
+		out = append(out, order[:min(maxWorst, max(1, len(order)/5))]...)
 	}
 	slices.Sort(out)
 	return out
@@ -137,13 +144,16 @@ func (c *counted) judge(values []float64, better metric.Direction, slow []SlowRu
 		r.R.V = -r.R.V
 	}
 	cause := &Cause{Counter: c.name, Words: counterWords(c.name), R: r.R, P: r.P}
-	var rest []float64
+	isSlow := make([]bool, len(c.values))
+	for _, s := range slow {
+		isSlow[s.Number-1] = true
+	}
+	rest := make([]float64, 0, len(c.values))
 	for i, v := range c.values {
-		k := slices.IndexFunc(slow, func(s SlowRun) bool { return s.Number == i+1 })
 		switch {
-		case k < 0:
+		case !isSlow[i]:
 			rest = append(rest, v)
-		case k == 0:
+		case i == slow[0].Number-1:
 			cause.InSlow = v
 		case r.R.V < 0:
 			cause.InSlow = max(cause.InSlow, v)
@@ -221,8 +231,8 @@ func (a *Attribution) line(t *built, examined int) string {
 
 // sticksOut says that the slow runs are flagged ones.
 func (a *Attribution) sticksOut(t *built) bool {
-	flagged := t.Rows[a.Row].Summary.Outliers.Flagged
-	return !slices.ContainsFunc(a.Slow, func(s SlowRun) bool { return !slices.Contains(flagged, s.Number-1) })
+	_, found := slices.BinarySearch(t.Rows[a.Row].Summary.Outliers.Flagged, a.Slow[0].Number-1)
+	return found // badRuns gives flagged ones, or none of them
 }
 
 func enumerate(words []string) string {

@@ -202,7 +202,7 @@ func TestParseBound(t *testing.T) {
 		{"ns/op>3%", Bound{Metric: "ns/op", Value: 0.03, Relative: true}},
 		{" ns/op > 3 % ", Bound{Metric: "ns/op", Value: 0.03, Relative: true}},
 		{"allocs/op>0", Bound{Metric: "allocs/op"}},
-		{"MB/s<-2.5%", Bound{Metric: "MB/s", Below: true, Value: -0.025, Relative: true}},
+		{"MB/s>2.5%", Bound{Metric: "MB/s", Value: 0.025, Relative: true}},
 		{"p.X/a>b ns/op>5ms", Bound{Metric: "p.X/a>b ns/op", Value: 5, Unit: "ms"}},
 		{"ns/op>1e3", Bound{Metric: "ns/op", Value: 1000}},
 	} {
@@ -211,7 +211,7 @@ func TestParseBound(t *testing.T) {
 			t.Errorf("%q: %+v, %v, want %+v", c.text, got, err, c.want)
 		}
 	}
-	for _, text := range []string{"", "ns/op", ">3%", "ns/op>", "ns/op>x", "ns/op>=3%", "ns/op>3%%", "ns/op>1e999"} {
+	for _, text := range []string{"", "ns/op", ">3%", "ns/op>", "ns/op>x", "ns/op>=3%", "ns/op>3%%", "ns/op>1e999", "ns/op<3%", "ns/op>-3%"} {
 		if got, err := ParseBound(text); err == nil {
 			t.Errorf("%q: %+v, want an error", text, got)
 		}
@@ -220,7 +220,7 @@ func TestParseBound(t *testing.T) {
 
 func FuzzParseBound(f *testing.F) {
 	f.Add("ns/op>3%")
-	f.Add("allocs/op<-1e3k")
+	f.Add("allocs/op>1e3k")
 	f.Fuzz(func(t *testing.T, text string) {
 		b, err := ParseBound(text)
 		if err == nil && (b.Metric == "" || math.IsNaN(b.Value) || math.IsInf(b.Value, 0)) {
@@ -239,7 +239,7 @@ func TestGates(t *testing.T) {
 		want  GateStatus
 	}{
 		{"ns/op>3%", GateFailed}, {"ns/op>20%", GatePassed}, {"ns/op>10%", GateUnresolved}, {"median>3%", GateFailed},
-		{"ns/op<-3%", GatePassed}, {"ns/op>5", GateFailed}, {"ns/op>1ms", GatePassed}, {"allocs/op>0", GateFailed}, {"allocs/op>1", GatePassed},
+		{"ns/op>5", GateFailed}, {"ns/op>1ms", GatePassed}, {"allocs/op>0", GateFailed}, {"allocs/op>1", GatePassed},
 		{"example.org/p.X/size=10-8 ns/op>3%", GateFailed},
 	} {
 		b, err := ParseBound(c.bound)
@@ -264,6 +264,26 @@ func TestGates(t *testing.T) {
 		opts.FailOn = []Bound{b}
 		if doc, err := d.Document(opts); err == nil {
 			t.Errorf("%s: %+v, want an error", text, doc.Gates)
+		}
+	}
+}
+
+// A bound is about what is worse: of a rate the fall, of what has no good
+// direction any change.
+func TestGateDirections(t *testing.T) {
+	for _, c := range []struct {
+		better metric.Direction
+		lo, hi float64
+		want   GateStatus
+	}{
+		{metric.Lower, 0.04, 0.06, GateFailed}, {metric.Lower, 0.02, 0.06, GateUnresolved}, {metric.Lower, -0.9, 0.03, GatePassed},
+		{metric.Higher, 0.04, 0.06, GatePassed}, {metric.Higher, -0.06, -0.04, GateFailed}, {metric.Higher, -0.06, 0.5, GateUnresolved},
+		{metric.Unknown, 0.04, 0.06, GateFailed}, {metric.Unknown, -0.06, -0.04, GateFailed}, {metric.Unknown, -0.02, 0.03, GatePassed},
+		{metric.Unknown, -0.5, 0.01, GateUnresolved}, {metric.Unknown, -0.02, -0.01, GatePassed},
+	} {
+		g := Gate{CI: stats.Interval{Lo: c.lo, Hi: c.hi, OK: true}}
+		if g.judge(0.03, c.better); g.Status != c.want {
+			t.Errorf("%q, %v to %v: %s, want %s", c.better, c.lo, c.hi, g.Status, c.want)
 		}
 	}
 }

@@ -25,6 +25,9 @@ func (d *Data) Document(opts Options) (*Document, error) {
 		if err := b.contrast(t); err != nil {
 			return nil, err
 		}
+		if err := b.crossings(t); err != nil {
+			return nil, err
+		}
 		if err := b.attribute(t); err != nil {
 			return nil, err
 		}

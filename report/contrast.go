@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"goset/harness"
@@ -103,6 +104,7 @@ func (b *maker) compare(t *built, row, base int) (Contrast, error) {
 		}
 		x.values, y.values, opt.Dropped = px, py, dropped
 	}
+	opt.Resampling = drawsFor(max(len(x.values), len(y.values)))
 	c := Contrast{Row: row, Base: base, X: t.Rows[row].Label(), Y: t.Rows[base].Label()}
 	var err error
 	if c.Comparison, err = stats.Compare(x.values, y.values, opt); err != nil {
@@ -258,6 +260,20 @@ func plural(n int, noun string) string {
 		return noun
 	}
 	return noun + "s"
+}
+
+// HasMode says whether there are runs, or treatments, of a mode.
+func (d *Data) HasMode(mode string) bool { return slices.Contains(d.modes(), mode) }
+
+// ModeNames lists the modes for a message.
+func (d *Data) ModeNames() string { return enumerate(d.modes()) }
+
+func (d *Data) modes() []string {
+	var out names
+	for _, t := range d.treatments {
+		out.add(t.mode)
+	}
+	return out.list
 }
 
 // base names what the rows of a table are compared with, for a heading.

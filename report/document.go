@@ -100,9 +100,14 @@ type SuiteClaim struct {
 	Blocks    int      // blocks that all of them have
 	Dropped   int      // blocks that some of them lack
 	stats.SuiteSpread
+	// AveragePAdj, LowerPAdj and HigherPAdj are the p-values of SuiteSpread after
+	// Holm over the claims of the document, each kind a family.
+	AveragePAdj, LowerPAdj, HigherPAdj stats.Value
 	// Sweep is the chance of being lowest on all workloads when all modes are
 	// alike: it means something only if this was asked before looking.
 	Sweep stats.Value
+	// Lowest is set where the sd of X is the lowest of all modes on every one.
+	Lowest bool
 	// Average and Every are the two claims in words. Claim is set where the
 	// words assert a difference.
 	AverageText, EveryText   string
@@ -116,8 +121,8 @@ type Attribution struct {
 	Slow   []SlowRun
 	Causes []Cause // the strongest first; none: nothing in the counters goes with it
 	Text   string  // in one line
-	// Notable is set where a run sticks out or a counter goes with the values;
-	// the inks for people leave the others out.
+	// Notable is set where a run sticks out or a counter is sure to go with the
+	// values; the inks for people leave the others out.
 	Notable bool
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"goset/harness"
+	"goset/internal/texttab"
 	"goset/metric"
 	"goset/stats"
 )
@@ -134,6 +135,14 @@ func TestVerdicts(t *testing.T) {
 	}
 	if len(doc.Suite) != 2 || !doc.Suite[1].AverageClaim || !doc.Suite[1].EveryClaim || doc.Suite[1].Blocks != 20 {
 		t.Errorf("suite %+v", doc.Suite)
+	}
+	for _, s := range doc.Suite {
+		if s.AveragePAdj.V < s.Average.P.V || s.LowerPAdj.V < s.EveryLower.V {
+			t.Errorf("%s: adjusted p %v and %v of %v and %v", s.Name(), s.AveragePAdj.V, s.LowerPAdj.V, s.Average.P.V, s.EveryLower.V)
+		}
+	}
+	if small := doc.Suite[1]; small.AveragePAdj.V != 2*small.Average.P.V {
+		t.Errorf("the smaller of two p-values %v becomes %v, want twice it", small.Average.P.V, small.AveragePAdj.V)
 	}
 	if !doc.SelfCheck.Ran || len(doc.SelfCheck.Failed) != 0 || doc.SelfCheck.Comparisons != 2 {
 		t.Errorf("self-check %+v", doc.SelfCheck)
@@ -356,4 +365,39 @@ func TestHostFacts(t *testing.T) {
 	if got := hostFactsOf(json.RawMessage(`{"a":`)); len(got) != 1 || got[0].Value != `{"a":` {
 		t.Errorf("torn facts: %v", got)
 	}
+}
+
+// TestDocumentFits: no line of a report for a terminal is wider than asked,
+// whatever the findings; and the whole is as the golden files have it.
+func TestDocumentFits(t *testing.T) {
+	doc := compared{n: 12, shift: -0.05, scale: 0.2, control: 0.05, edit: func(r *harness.Record) {
+		r.Counters = map[string]float64{harness.CounterDelay: r.Values["time"] * float64(r.Block), harness.CounterMigrations: float64(r.Run % 3)}
+		if r.Block == 4 && r.Mode == "taskset" {
+			r.Values["time"] *= 1.2
+		}
+	}}.document(t)
+	for _, width := range []int{40, 60, 100, 132} {
+		var out bytes.Buffer
+		if err := TextDocument(&out, doc, TextOptions{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		for l := range strings.Lines(out.String()) {
+			if got := texttab.Width(strings.TrimRight(l, "\n")); got > width {
+				t.Errorf("width %d: a line of %d columns: %s", width, got, l)
+			}
+		}
+		if width == 100 {
+			golden(t, "document.txt", out.Bytes())
+		}
+	}
+	var md bytes.Buffer
+	if err := MarkdownDocument(&md, doc); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "document.md", md.Bytes())
+	var rules bytes.Buffer
+	if err := RulesText(&rules, doc, TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "rules.txt", rules.Bytes())
 }

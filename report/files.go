@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // WriteAll writes the derived files of a result folder: runs.csv,
@@ -41,14 +42,24 @@ func WriteDocument(ctx context.Context, dir string, d *Data, doc *Document, src 
 	if err != nil {
 		return err
 	}
-	return errors.Join(
+	// Those that read the records again are written beside the others, which
+	// only look at d; a source is read once at a time.
+	var again error
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		again = errors.Join(
+			writeFile(dir, "runs.csv", func(w io.Writer) error { return RunsCSV(ctx, w, d, src) }),
+			writeFile(dir, "iterations.csv.gz", func(w io.Writer) error { return compressed(ctx, w, d, src) }),
+		)
+	})
+	err = errors.Join(
 		writeFile(dir, "summary.csv", func(w io.Writer) error { return SummaryCSV(w, all) }),
 		writeFile(dir, "summary.md", func(w io.Writer) error { return MarkdownDocument(w, doc) }),
 		writeFile(dir, "contrasts.csv", func(w io.Writer) error { return ContrastsCSV(w, doc.Tables) }),
 		writeFile(dir, "bench.txt", func(w io.Writer) error { return Bench(w, d, opts) }),
-		writeFile(dir, "runs.csv", func(w io.Writer) error { return RunsCSV(ctx, w, d, src) }),
-		writeFile(dir, "iterations.csv.gz", func(w io.Writer) error { return compressed(ctx, w, d, src) }),
 	)
+	reading.Wait()
+	return errors.Join(err, again)
 }
 
 // compressed writes the iterations with gzip's fastest level: the digits of
@@ -64,7 +75,8 @@ func compressed(ctx context.Context, w io.Writer, d *Data, src Source) error {
 	return z.Close()
 }
 
-// writeFile writes a file beside its place and renames it.
+// writeFile writes a file beside its place and renames it. It does not wait for
+// the disk: what a power cut may take of it, report -write makes again.
 func writeFile(dir, name string, write func(io.Writer) error) (err error) {
 	path := filepath.Join(dir, name)
 	defer func() {
@@ -85,21 +97,18 @@ func writeFile(dir, name string, write func(io.Writer) error) (err error) {
 		}
 	}()
 	b := bufio.NewWriterSize(f, 1<<18)
-	if err := errors.Join(finish(f, b, write), f.Close()); err != nil {
+	if err := errors.Join(finish(b, write), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(temp, path)
 }
 
 // finish stops at the first fault: what follows would only repeat it.
-func finish(f *os.File, b *bufio.Writer, write func(io.Writer) error) error {
+func finish(b *bufio.Writer, write func(io.Writer) error) error {
 	if err := write(b); err != nil {
 		return err
 	}
-	if err := b.Flush(); err != nil {
-		return err
-	}
-	return f.Sync()
+	return b.Flush()
 }
 
 func ignoreMissing(err error) error {

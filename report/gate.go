@@ -11,33 +11,33 @@ import (
 )
 
 // Bound is a condition under which a comparison fails, as "ns/op>3%" or
-// "allocs/op>0": a metric, a direction, and how much it may change.
+// "allocs/op>0": a metric, and by how much it may be worse. Of a metric without
+// a good direction every change is one for the worse.
 type Bound struct {
 	Text     string
 	Metric   string // a unit as printed, a metric's name, or "median" for every metric
-	Below    bool   // fails below the value, not above
 	Value    float64
 	Relative bool   // Value is a share of the baseline
 	Unit     string // of Value when it is not; "": the metric's own
 }
 
-var boundText = regexp.MustCompile(`^\s*(.*?\S)\s*([<>])\s*([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)\s*(%|[^\s%\d]\S*)?\s*$`)
+var boundText = regexp.MustCompile(`^\s*(.*?\S)\s*>\s*(\d+(?:\.\d+)?(?:e[-+]?\d+)?)\s*(%|[^\s%\d]\S*)?\s*$`)
 
 // ParseBound reads a bound.
 func ParseBound(text string) (Bound, error) {
 	m := boundText.FindStringSubmatch(text)
 	if m == nil {
-		return Bound{}, fmt.Errorf("cannot read bound %q: want a metric, > or <, and a change, as \"ns/op>3%%\" or \"allocs/op>0\"", text)
+		return Bound{}, fmt.Errorf("cannot read bound %q: want a metric, >, and by how much it may be worse, as \"ns/op>3%%\" or \"allocs/op>0\"", text)
 	}
-	v, err := strconv.ParseFloat(m[3], 64)
+	v, err := strconv.ParseFloat(m[2], 64)
 	if err != nil {
-		return Bound{}, fmt.Errorf("cannot read bound %q: %q is out of range", text, m[3])
+		return Bound{}, fmt.Errorf("cannot read bound %q: %q is out of range", text, m[2])
 	}
-	b := Bound{Text: text, Metric: m[1], Below: m[2] == "<", Value: v, Relative: m[4] == "%"}
+	b := Bound{Text: text, Metric: m[1], Value: v, Relative: m[3] == "%"}
 	if b.Relative {
 		b.Value /= 100
 	} else {
-		b.Unit = m[4]
+		b.Unit = m[3]
 	}
 	return b, nil
 }
@@ -123,7 +123,7 @@ func (b *maker) gate(t *built, c *Contrast, bound Bound) (Gate, error) {
 			return g, err
 		}
 	}
-	g.judge(limit)
+	g.judge(limit, t.Metric.Better)
 	g.words(f, difference)
 	return g, nil
 }
@@ -168,17 +168,18 @@ func (b *maker) shift(t *built, c *Contrast) (stats.Value, stats.Interval, error
 	return s.Estimate, s.CI, err
 }
 
-func (g *Gate) judge(limit float64) {
+// judge holds the interval to the bound, both turned so that above is worse.
+func (g *Gate) judge(limit float64, better metric.Direction) {
 	lo, hi := g.CI.Lo, g.CI.Hi
-	if g.Bound.Below {
-		lo, hi, limit = -hi, -lo, -limit
+	if better == metric.Higher || better == metric.Unknown && hi < 0 {
+		lo, hi = -hi, -lo
 	}
 	switch {
 	case !g.CI.OK:
 		g.Status = GateUnresolved
 	case lo > limit:
 		g.Status = GateFailed
-	case hi <= limit:
+	case hi <= limit && (better != metric.Unknown || -lo <= limit):
 		g.Status = GatePassed
 	default:
 		g.Status = GateUnresolved

@@ -26,6 +26,8 @@ type jsonTable struct {
 	Notes     []jsonNote      `json:"notes"`
 
 	Contrasts    []jsonContrast    `json:"contrasts,omitempty"`
+	Effects      []jsonEffect      `json:"effects,omitempty"`
+	Trends       []jsonTrend       `json:"trends,omitempty"`
 	Attributions []jsonAttribution `json:"attributions,omitempty"`
 }
 
@@ -79,6 +81,12 @@ func tableJSON(t *Table) jsonTable {
 	}
 	for i := range t.Contrasts {
 		j.Contrasts = append(j.Contrasts, contrastJSON(&t.Contrasts[i]))
+	}
+	for i := range t.Effects {
+		j.Effects = append(j.Effects, effectJSON(&t.Effects[i]))
+	}
+	for i := range t.Trends {
+		j.Trends = append(j.Trends, trendJSON(&t.Trends[i]))
 	}
 	for i := range t.Attributions {
 		j.Attributions = append(j.Attributions, attributionJSON(t, &t.Attributions[i]))

@@ -42,7 +42,9 @@ type jsonSuite struct {
 	Lo         *float64 `json:"sd_ratio_lo"`
 	Hi         *float64 `json:"sd_ratio_hi"`
 	P          *float64 `json:"average_p"`
+	PAdj       *float64 `json:"average_p_adj"`
 	EveryLower *float64 `json:"every_lower_p"`
+	LowerPAdj  *float64 `json:"every_lower_p_adj"`
 	Average    string   `json:"average"`
 	Every      string   `json:"every"`
 }
@@ -62,6 +64,33 @@ type jsonVerdict struct {
 	Kind stats.VerdictKind `json:"verdict"`
 	Text string            `json:"text"`
 	Test string            `json:"test"`
+}
+
+type jsonEffect struct {
+	Mode        string   `json:"mode"`
+	Name        string   `json:"effect"`
+	On          string   `json:"on"`
+	Change      *float64 `json:"change"`
+	Lo          *float64 `json:"change_lo"`
+	Hi          *float64 `json:"change_hi"`
+	PAdj        *float64 `json:"median_p_adj"`
+	SpreadRatio *float64 `json:"spread_ratio"`
+	SpreadPAdj  *float64 `json:"spread_p_adj"`
+	Median      string   `json:"median"`
+	Spread      string   `json:"spread"`
+}
+
+type jsonTrend struct {
+	Mode    string    `json:"mode"`
+	Factor  string    `json:"factor"`
+	Levels  []float64 `json:"levels"`
+	Slope   *float64  `json:"slope"`
+	Lo      *float64  `json:"slope_lo"`
+	Hi      *float64  `json:"slope_hi"`
+	P       *float64  `json:"median_p"`
+	SpreadP *float64  `json:"spread_p"`
+	Median  string    `json:"median"`
+	Spread  string    `json:"spread"`
 }
 
 type jsonAttribution struct {
@@ -124,11 +153,11 @@ func JSONDocument(w io.Writer, d *Document) error {
 }
 
 // nonNil keeps an empty list from being written as null.
-func nonNil(ss []string) []string {
-	if ss == nil {
-		return []string{}
+func nonNil[T any](s []T) []T {
+	if s == nil {
+		return []T{}
 	}
-	return ss
+	return s
 }
 
 // maybe is a number, or null where it is undefined.
@@ -142,7 +171,7 @@ func maybe(v stats.Value) *float64 {
 func suiteJSON(s *SuiteClaim) jsonSuite {
 	return jsonSuite{X: s.X, Y: s.Y, Condition: s.Condition, Workloads: s.Workloads, Blocks: s.Blocks, Dropped: s.Dropped,
 		Geomean: maybe(s.GeomeanRatio), Lo: maybe(bound(s.CI, s.CI.Lo)), Hi: maybe(bound(s.CI, s.CI.Hi)), P: maybe(s.SuiteSpread.Average.P),
-		EveryLower: maybe(s.EveryLower), Average: s.AverageText, Every: s.EveryText}
+		PAdj: maybe(s.AveragePAdj), EveryLower: maybe(s.EveryLower), LowerPAdj: maybe(s.LowerPAdj), Average: s.AverageText, Every: s.EveryText}
 }
 
 func contrastJSON(c *Contrast) jsonContrast {
@@ -174,4 +203,14 @@ func attributionJSON(t *Table, a *Attribution) jsonAttribution {
 		j.Causes = append(j.Causes, jsonCause{c.Counter, maybe(c.R), maybe(c.P), maybe(c.PAdj), c.InSlow, c.Median})
 	}
 	return j
+}
+
+func effectJSON(e *Effect) jsonEffect {
+	return jsonEffect{e.Mode, e.Name, e.On, maybe(e.Change), maybe(bound(e.CI, e.CI.Lo)), maybe(bound(e.CI, e.CI.Hi)), maybe(e.PAdj),
+		maybe(e.SpreadRatio), maybe(e.SpreadPAdj), e.Median, e.Spread}
+}
+
+func trendJSON(s *SweepTrend) jsonTrend {
+	return jsonTrend{s.Mode, s.Factor, s.Levels, maybe(s.Slope.Slope), maybe(bound(s.Slope.CI, s.Slope.CI.Lo)), maybe(bound(s.Slope.CI, s.Slope.CI.Hi)),
+		maybe(s.Location.P), maybe(s.Dispersion.P), s.Median, s.Spread}
 }

@@ -96,6 +96,23 @@ func markdownContrasts(b *bufio.Writer, t *Table, f format) {
 		}
 		fmt.Fprintf(b, "- %s against %s, %s: %s\n", escapeMarkdown(v.X), escapeMarkdown(v.Y), v.About, text)
 	}
+	finding := func(text string, strong bool) {
+		text = escapeMarkdown(text)
+		if strong {
+			text = "**" + text + "**"
+		}
+		fmt.Fprintf(b, "- %s\n", text)
+	}
+	for i := range t.Effects {
+		median, spread := t.Effects[i].Lines()
+		finding(median, t.Effects[i].MedianClaim)
+		finding(spread, t.Effects[i].SpreadClaim)
+	}
+	for i := range t.Trends {
+		median, spread := t.Trends[i].Lines()
+		finding(median, t.Trends[i].MedianClaim)
+		finding(spread, t.Trends[i].SpreadClaim)
+	}
 	for i := range t.Attributions {
 		if a := &t.Attributions[i]; a.Notable {
 			fmt.Fprintf(b, "- %s\n", escapeMarkdown(a.Text))

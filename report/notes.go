@@ -75,9 +75,9 @@ func outlierNote(s *stats.Summary, tr *treatment, m int) string {
 	var where []string
 	for _, i := range flagged[:min(maxOutliers, len(flagged))] {
 		k := tr.lookup(m).at[i]
-		text := fmt.Sprintf("run %d in round %d, place %d", i+1, tr.blocks[k], tr.positions[k])
-		if at := tr.starts[k]; at != 0 {
-			text += ", at " + time.Unix(0, at).UTC().Format("15:04:05Z")
+		text := fmt.Sprintf("run %d", i+1)
+		if at := tr.starts[k]; at != 0 { // figures taken elsewhere have neither time nor rounds
+			text += fmt.Sprintf(" in round %d, place %d, at %s", tr.blocks[k], tr.positions[k], time.Unix(0, at).UTC().Format("15:04:05Z"))
 		}
 		where = append(where, text)
 	}

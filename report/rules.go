@@ -1,7 +1,9 @@
 package report
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -235,4 +237,20 @@ func (j *judge) bounds() (RuleStatus, string) {
 
 func (j *judge) plots() (RuleStatus, string) {
 	return RulePass, "plots show every run as a point; nothing is joined by lines across modes"
+}
+
+// RulesText writes the judged rules for a terminal.
+func RulesText(w io.Writer, d *Document, opts TextOptions) error {
+	if opts.Width == 0 {
+		opts.Width = defaultWidth
+	}
+	opts.Width = max(opts.Width, minWidth)
+	p := &textInk{w: bufio.NewWriter(w), opts: opts}
+	p.wrapped("", "  ", "The twelve rules of Hoefler and Belli (SC 2015)", bold)
+	for _, r := range d.Rules {
+		style := map[RuleStatus]string{RuleFail: red, RuleNotApplicable: dim}[r.Status]
+		p.wrapped("", "    ", fmt.Sprintf("%2d  %s: %s", r.Number, r.Name, r.Status), style)
+		p.wrapped("    ", "    ", r.Reason, dim)
+	}
+	return p.w.Flush()
 }

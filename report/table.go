@@ -67,8 +67,10 @@ type Table struct {
 	Counts    Counts
 	Rows      []Row
 	Notes     []Note
-	// Contrasts and Attributions are filled in by Data.Document.
+	// What follows is filled in by Data.Document.
 	Contrasts    []Contrast
+	Effects      []Effect     // of modes whose flags were all crossed
+	Trends       []SweepTrend // of modes with a factor of three numbers or more
 	Attributions []Attribution
 }
 

@@ -263,6 +263,18 @@ func (p *textInk) table(t *Table, withExcluded bool) {
 	for _, v := range t.Verdicts() {
 		p.wrapped("", "  ", v.Line(), claimStyle(v.Claim))
 	}
+	for i := range t.Effects {
+		e := &t.Effects[i]
+		median, spread := e.Lines()
+		p.wrapped("", "  ", median, claimStyle(e.MedianClaim))
+		p.wrapped("", "  ", spread, claimStyle(e.SpreadClaim))
+	}
+	for i := range t.Trends {
+		s := &t.Trends[i]
+		median, spread := s.Lines()
+		p.wrapped("", "  ", median, claimStyle(s.MedianClaim))
+		p.wrapped("", "  ", spread, claimStyle(s.SpreadClaim))
+	}
 	for i := range t.Attributions {
 		if a := &t.Attributions[i]; a.Notable {
 			p.wrapped("", "  ", a.Text, dim)

@@ -17,6 +17,7 @@ type Stopper struct {
 	until    harness.Until
 	baseline string
 	pairs    []harness.ModePair
+	factors  []string // of modes
 	data     *Data
 	err      error // a record that cannot be used: then nothing is enough
 }
@@ -28,7 +29,7 @@ func NewStopper(e *harness.Experiment) *Stopper {
 		return nil
 	}
 	return &Stopper{until: *e.Plan.Until, baseline: e.Plan.Baseline, pairs: e.Plan.Compare,
-		data: newData(MaxIterations)}
+		factors: ModeFactors(e.Modes), data: newData(MaxIterations)}
 }
 
 // Observe takes in a record.
@@ -46,7 +47,7 @@ func (s *Stopper) Enough(int) (reason string, ok bool) {
 	if s.err != nil {
 		return "", false
 	}
-	b, err := s.data.build(Options{Baseline: s.baseline, Compare: s.pairs})
+	b, err := s.data.build(Options{Baseline: s.baseline, Compare: s.pairs, ModeFactors: s.factors})
 	if err != nil {
 		return "", false
 	}

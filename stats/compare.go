@@ -294,6 +294,8 @@ func spreadMethod(t SpreadPermutation, blocked bool, r Resampling) string {
 		return what
 	case t.Exact:
 		return fmt.Sprintf("%s, exact over %d relabellings", what, t.Count)
+	case t.Count == 0:
+		return what + ", normal approximation"
 	default:
 		seed := r.Seed
 		if seed == 0 {

@@ -15,7 +15,7 @@ const (
 	exitDone        = 0
 	exitFailed      = 1 // a run or a layer failed
 	exitUsage       = 2 // usage or experiment faults
-	exitBound       = 3 // a comparison is beyond a bound of -fail-on
+	exitWorse       = 3 // -fail-on: something is surely worse
 	exitUnresolved  = 4 // -strict: a comparison cannot be told from its bound
 	exitInterrupted = 130
 )
@@ -98,7 +98,8 @@ func (a *app) root(only string) *cobra.Command {
 		root.AddCommand(a.workloadCommand())
 		return root
 	}
-	root.AddCommand(a.runCommand(), a.goCommand(), a.planCommand(), a.resumeCommand(), a.reportCommand(), a.listCommand(), a.workloadCommand())
+	root.AddCommand(a.runCommand(), a.goCommand(), a.planCommand(), a.resumeCommand(), a.reportCommand(), a.listCommand(), a.workloadCommand(),
+		a.compareCommand(), a.aaCommand())
 	return root
 }
 
@@ -111,10 +112,12 @@ own, and prints median, interval, sd and spread per mode, with CSV beside it.
   goset-bench plan published            what a file would do here; changes nothing
   goset-bench run -runs 10 -- ./task    any command, without a file
   goset-bench go -ref main -ref . ./... Go benchmarks of two refs
+  goset-bench compare MONDAY TUESDAY    which cells differ, and how sure that is
+  goset-bench aa quickstart             the noise floor of this machine
 
 Flags may be written with one dash or two. Exit codes: 0 done, 1 a run or a
-layer failed, 2 usage or experiment faults, 3 a bound of -fail-on is broken, 4
-with -strict one is not resolved, 130 interrupted.`
+layer failed, 2 usage or experiment faults, 3 worse than -fail-on allows, 4
+with -strict that cannot be told, 130 interrupted.`
 
 // oneDash lets every long flag be written with one dash, as Go's own tools
 // do: pflag would read -runs as a cluster of one-letter flags. Words after

@@ -65,6 +65,9 @@ func (a *app) goBenchmarks(cmd *cobra.Command, args []string, f *goFlags) error 
 	if err != nil {
 		return err
 	}
+	if err := f.run.table.prefer(prefs); err != nil {
+		return err
+	}
 	f.opts.Packages, f.opts.NoBenchmem = args, !f.mem
 	if !cmd.Flags().Changed("n") {
 		f.opts.N = 0

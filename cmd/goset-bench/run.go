@@ -82,6 +82,7 @@ func addCommandFlags(fs *pflag.FlagSet, f *runFlags) {
 func addRunningFlags(fs *pflag.FlagSet) {
 	fs.String("results", defaultResults, "folder below which result folders are made")
 	fs.Bool("best-effort", false, "run without the layers that cannot be held, and say so")
+	fs.Bool("watch", false, "on a terminal: show the table and a strip of the runs while they come")
 	fs.Bool("quiet", false, "no progress; the table alone")
 	fs.String("color", "auto", "auto, always or never")
 }
@@ -90,6 +91,9 @@ func addRunningFlags(fs *pflag.FlagSet) {
 func (a *app) runExperiment(cmd *cobra.Command, args []string, f *runFlags) error {
 	prefs, err := readPreferences(cmd.Flags())
 	if err != nil {
+		return err
+	}
+	if err := f.table.prefer(prefs); err != nil {
 		return err
 	}
 	src, err := chooseSource(cmd, args, f)
@@ -146,6 +150,12 @@ func chooseSource(cmd *cobra.Command, args []string, f *runFlags) (source, error
 		}
 		if len(args) == 0 {
 			return source{}, usagef("cannot run: no command after --")
+		}
+		if f.n < 1 {
+			return source{}, usagef("cannot use -n %d: want 1 or more CPUs", f.n)
+		}
+		if len(f.modes) == 0 {
+			return source{}, usagef("cannot use -modes \"\": want one or more of %s", strings.Join(harness.KnownModes(), ", "))
 		}
 		return commandSource(args, f)
 	}

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
@@ -20,36 +22,42 @@ type tableFlags struct {
 	metrics []string
 	all     bool
 	topk    int
-	failOn  []string
-	strict  bool
-	format  string
+	format  string // of the commands that run; "": text
+	gate    gateFlags
 }
 
 func (f *tableFlags) add(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.metrics, "metrics", nil, "metrics to show, as regular expressions of whole names")
 	fs.BoolVar(&f.all, "all", false, "show every metric")
-	fs.StringArrayVar(&f.failOn, "fail-on", nil, "exit with 3 when a change is beyond this for sure, as 'ns/op>3%' or 'allocs/op>0'; may be given again")
-	fs.BoolVar(&f.strict, "strict", false, "with -fail-on: exit with 4 when that cannot be told")
 	fs.IntVar(&f.topk, "topk", 0, "show only the N metrics of each workload that vary most")
 }
 
 // addFormat is for the commands that run.
 func (f *tableFlags) addFormat(fs *pflag.FlagSet) {
-	fs.StringVar(&f.format, "format", "text", "how to print the tables; github: a Markdown summary")
+	fs.StringVar(&f.format, "format", "text", formats)
+	f.gate.add(fs)
 }
 
 // tableStyle is how a table looks on this stdout.
 type tableStyle struct {
 	color bool
-	width int
+	width int // columns; 0: those of a text that is no terminal's
 }
 
-// style decides on colour: as -color says; "auto" is colour on a terminal
-// unless NO_COLOR is set.
+// widestTable bounds the columns: footnotes in longer lines are hard to read.
+const widestTable = 140
+
+// style takes the terminal's width and decides on colour: as -color says; "auto" is colour on a terminal
+// unless NO_COLOR is set or the terminal is dumb.
 func (a *app) style(prefs *preferences) (tableStyle, error) {
 	s := tableStyle{}
 	f, isFile := a.stdout.(*os.File)
-	onTerminal := isFile && term.IsTerminal(int(f.Fd()))
+	onTerminal := isFile && ansi(f)
+	if isFile && term.IsTerminal(int(f.Fd())) {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			s.width = min(width, widestTable)
+		}
+	}
 	switch want := prefs.text("color", "auto"); want {
 	case "auto":
 		s.color = onTerminal && os.Getenv("NO_COLOR") == ""
@@ -70,102 +78,139 @@ func (f *tableFlags) options(m *harness.Manifest) (report.Options, error) {
 		opt.ModeFactors = report.ModeFactors(e.Modes)
 		opt.Sides = report.SidesOf(e.Workloads)
 	}
-	opt.All, opt.TopK = f.all, f.topk
-	if f.topk < 0 {
-		return opt, usagef("cannot use -topk %d: want 1 or more", f.topk)
-	}
-	for _, text := range f.failOn {
-		b, err := report.ParseBound(text)
-		if err != nil {
-			return opt, &exitError{exitUsage, err}
-		}
-		opt.FailOn = append(opt.FailOn, b)
-	}
-	for _, name := range f.metrics {
-		re, err := regexp.Compile("^(?:" + name + ")$")
-		if err != nil {
-			return opt, usagef("cannot use -metrics %q: %v", name, err)
-		}
-		opt.Metrics = append(opt.Metrics, re)
-	}
-	return opt, nil
+	return opt, f.choose(&opt)
 }
 
-// write puts the derived files into a result folder and the tables on stdout.
-// Both come from one reading of the records.
-func (a *app) write(ctx context.Context, results *harness.Results, dir string, flags *tableFlags, style tableStyle) error {
-	opt, err := flags.options(results.Manifest)
-	if err != nil {
+// choose puts the flags into options.
+func (f *tableFlags) choose(opt *report.Options) error {
+	opt.All, opt.TopK = f.all, f.topk
+	var err error
+	if opt.Metrics, err = f.check(); err != nil {
 		return err
 	}
-	data, err := report.Collect(ctx, results, opt.Treatments, 0)
+	opt.FailOn, err = f.gate.bounds()
+	return err
+}
+
+// prefer fills in what a person prefers and checks all of it; commands that run
+// do so before they run.
+func (f *tableFlags) prefer(prefs *preferences) error {
+	f.metrics = prefs.list("metrics", f.metrics)
+	if _, err := f.gate.bounds(); err != nil {
+		return err
+	}
+	if f.format != "" && !slices.Contains(formatNames(), f.format) {
+		return badFormat(f.format)
+	}
+	_, err := f.check()
+	return err
+}
+
+func (f *tableFlags) check() (metrics []*regexp.Regexp, err error) {
+	if f.topk < 0 {
+		return nil, usagef("cannot use -topk %d: want 1 or more", f.topk)
+	}
+	for _, name := range f.metrics {
+		if _, err := regexp.Compile(name); err != nil {
+			return nil, usagef("cannot use -metrics %q: %v", name, err)
+		}
+		re, err := regexp.Compile("^(?:" + name + ")$")
+		if err != nil {
+			return nil, usagef("cannot use -metrics %q: %v", name, err)
+		}
+		metrics = append(metrics, re)
+	}
+	return metrics, nil
+}
+
+// reading is a source read once: what all inks print.
+type reading struct {
+	src  report.Source
+	opt  report.Options
+	data *report.Data
+	doc  *report.Document
+}
+
+func read(ctx context.Context, src report.Source, opt report.Options) (*reading, error) {
+	data, err := report.Collect(ctx, src, opt.Treatments, 0)
 	if err != nil {
-		return failed(err)
+		return nil, failed(err)
 	}
 	doc, err := data.Document(opt)
 	if err != nil {
-		return failed(err)
+		return nil, failed(err)
 	}
-	if err := report.WriteDocument(ctx, dir, data, doc, results, opt); err != nil {
-		return failed(err)
-	}
-	format, where := flags.format, a.stderr
-	if format == "" || format == "text" {
-		format, where = "text", a.stdout
-	}
-	if err := a.print(data, doc, opt, format, style); err != nil {
-		return err
-	}
-	fmt.Fprintf(where, "results: %s\n", dir)
-	return flags.gate(doc)
+	return &reading{src, opt, data, doc}, nil
 }
 
-// gateError is what -fail-on found.
-type gateError struct{ text string }
-
-func (e *gateError) Error() string { return e.text }
-
-func isGate(err error) bool {
-	var g *gateError
-	return errors.As(err, &g)
+// page reads the records once more, for what stands in no table.
+func (r *reading) page(ctx context.Context) (*report.Page, error) {
+	return report.NewPage(ctx, r.data, r.doc, r.src, r.opt)
 }
 
-// gate turns the judgement of the bounds into an exit code.
-func (f *tableFlags) gate(doc *report.Document) error {
-	broken, open := 0, 0
-	for i := range doc.Gates {
-		switch doc.Gates[i].Status {
-		case report.GateFailed:
-			broken++
-		case report.GateUnresolved:
-			open++
+// write puts the derived files, and the page where it is asked for, into a
+// result folder and the tables on stdout.
+func (a *app) write(ctx context.Context, r *reading, dir string, withPage bool, format string, style tableStyle) error {
+	if err := report.WriteDocument(ctx, dir, r.data, r.doc, r.src, r.opt); err != nil {
+		return failed(err)
+	}
+	if withPage {
+		page, err := r.page(ctx)
+		if err != nil {
+			return failed(err)
+		}
+		if err := report.WriteHTML(dir, page); err != nil {
+			return failed(err)
 		}
 	}
-	switch {
-	case broken > 0:
-		return &exitError{exitBound, &gateError{fmt.Sprintf("%d of %d comparisons are beyond their bound", broken, len(doc.Gates))}}
-	case open > 0 && f.strict:
-		return &exitError{exitUnresolved, &gateError{fmt.Sprintf("%d of %d comparisons cannot be told from their bound: more runs, or a quieter machine", open, len(doc.Gates))}}
+	if err := a.print(ctx, r, format, style); err != nil {
+		return err
+	}
+	// What a program reads is not to end in a line for people.
+	where := a.stdout
+	if format != "text" {
+		where = a.stderr
+	}
+	fmt.Fprintf(where, "results: %s\n", dir)
+	if withPage {
+		fmt.Fprintf(where, "page: %s\n", filepath.Join(dir, report.PageFile))
 	}
 	return nil
 }
 
+// formats are the inks that print knows, for messages and help.
+const formats = "text, markdown, github, latex, csv, contrasts, json, bench or html"
+
+func formatNames() []string {
+	return strings.Split(strings.Replace(formats, " or ", ", ", 1), ", ")
+}
+
+func badFormat(format string) error { return usagef("cannot print as %q: want %s", format, formats) }
+
 // print writes a report in one ink.
-func (a *app) print(data *report.Data, doc *report.Document, opt report.Options, format string, style tableStyle) error {
+func (a *app) print(ctx context.Context, r *reading, format string, style tableStyle) error {
 	inks := map[string]func(io.Writer) error{
 		"text": func(w io.Writer) error {
-			return report.TextDocument(w, doc, report.TextOptions{Color: style.color, Width: style.width})
+			return report.TextDocument(w, r.doc, report.TextOptions{Color: style.color, Width: style.width})
 		},
-		"markdown":  func(w io.Writer) error { return report.MarkdownDocument(w, doc) },
-		"csv":       func(w io.Writer) error { return report.SummaryCSV(w, doc.Tables) },
-		"contrasts": func(w io.Writer) error { return report.ContrastsCSV(w, doc.Tables) },
-		"json":      func(w io.Writer) error { return report.JSONDocument(w, doc) },
-		"bench":     func(w io.Writer) error { return report.Bench(w, data, opt) },
+		"markdown":  func(w io.Writer) error { return report.MarkdownDocument(w, r.doc) },
+		"github":    func(w io.Writer) error { return report.GitHub(w, r.doc) },
+		"latex":     func(w io.Writer) error { return report.LaTeX(w, r.doc) },
+		"csv":       func(w io.Writer) error { return report.SummaryCSV(w, r.doc.Tables) },
+		"contrasts": func(w io.Writer) error { return report.ContrastsCSV(w, r.doc.Tables) },
+		"json":      func(w io.Writer) error { return report.JSONDocument(w, r.doc) },
+		"bench":     func(w io.Writer) error { return report.Bench(w, r.data, r.opt) },
+		"html": func(w io.Writer) error {
+			page, err := r.page(ctx)
+			if err != nil {
+				return err
+			}
+			return report.HTML(w, page)
+		},
 	}
-	inks["github"] = func(w io.Writer) error { return report.GitHub(w, doc) }
 	ink, ok := inks[format]
 	if !ok {
-		return usagef("cannot print as %q: want text, markdown, github, csv, contrasts, json or bench", format)
+		return badFormat(format)
 	}
 	if err := ink(a.stdout); err != nil {
 		return failed(fmt.Errorf("cannot print tables: %v", err))

@@ -1,19 +1,23 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"syscall"
+	"time"
 
 	"goset/cpulist"
 	"goset/harness"
 	"goset/host"
 	"goset/isolation"
+	"goset/rank"
 	"goset/report"
 )
 
@@ -27,6 +31,8 @@ type work struct {
 	bestEffort bool
 	progress   *progress
 	table      tableStyle
+	// after reports on the folder instead of the tables; nil: the tables.
+	after func(context.Context, *harness.Results) error
 }
 
 func (a *app) newWork(prefs *preferences) (*work, error) {
@@ -35,6 +41,10 @@ func (a *app) newWork(prefs *preferences) (*work, error) {
 		return nil, err
 	}
 	quiet, err := prefs.on("quiet")
+	if err != nil {
+		return nil, err
+	}
+	watching, err := prefs.on("watch")
 	if err != nil {
 		return nil, err
 	}
@@ -52,8 +62,13 @@ func (a *app) newWork(prefs *preferences) (*work, error) {
 	if err != nil {
 		return nil, failed(err)
 	}
-	return &work{app: a, runner: runner, allowed: allowed, bestEffort: bestEffort,
-		progress: newProgress(a.stderr, quiet), table: style}, nil
+	progress := newProgress(a.stderr, quiet)
+	if watching {
+		// The style is that of stdout, which may be a file while this is a terminal.
+		color := style.color || prefs.text("color", "auto") == "auto" && os.Getenv("NO_COLOR") == ""
+		progress.watch = newWatch(a.stderr, color)
+	}
+	return &work{app: a, runner: runner, allowed: allowed, bestEffort: bestEffort, progress: progress, table: style}, nil
 }
 
 func (w *work) close() {
@@ -102,13 +117,30 @@ func layerFindings(e *harness.Experiment, bestEffort bool) (isolation.Findings, 
 		if bestEffort {
 			layers = layers.BestEffort()
 		}
-		for _, f := range isolation.Check(layers) {
+		for _, f := range append(isolation.Check(layers), choiceFinding(layers)...) {
 			if !slices.ContainsFunc(all, func(g *isolation.Unsupported) bool { return g.Error() == f.Error() }) {
 				all = append(all, f)
 			}
 		}
 	}
 	return all, nil
+}
+
+// choiceFinding asks whether the quietest CPUs can be found here. When the CPUs
+// cannot be had at all, isolation has said so.
+func choiceFinding(layers isolation.Mode) isolation.Findings {
+	if layers.CPUs != "quietest" {
+		return nil
+	}
+	err := harness.NewChooser(host.Local).Check(layers)
+	var refused *rank.Refused
+	if err == nil || errors.As(err, &refused) || errors.Is(err, host.ErrUnsupported) {
+		return nil
+	}
+	return isolation.Findings{{
+		Mode: layers.Name, Layer: "cpus", Reason: err.Error(), Optional: slices.Contains(layers.Optional, "cpus"),
+		Hint: `cpus = "quietest" ranks them by /proc/interrupts; name them, or take "rotate"`,
+	}}
 }
 
 // session is what Execute and Resume have in common.
@@ -144,7 +176,9 @@ func (w *work) execute(parent context.Context, flags *tableFlags, session func(c
 	signal.Notify(pipe, syscall.SIGPIPE)
 	defer signal.Stop(pipe)
 
+	start := time.Now()
 	sum, err := session(ctx)
+	lasted := time.Since(start)
 	w.progress.end()
 	interrupted := errors.Is(err, harness.ErrInterrupted)
 	var changed *harness.ChangedError
@@ -158,7 +192,7 @@ func (w *work) execute(parent context.Context, flags *tableFlags, session func(c
 	}
 	// A second Ctrl-C ends the writing of tables as it would end any program.
 	stop()
-	finished := w.finish(parent, sum, flags)
+	finished := w.finish(parent, sum, flags, lasted)
 	if finished != nil && !isGate(finished) {
 		return finished
 	}
@@ -168,13 +202,37 @@ func (w *work) execute(parent context.Context, flags *tableFlags, session func(c
 	return finished
 }
 
-// finish writes the derived files and prints the tables.
-func (w *work) finish(ctx context.Context, sum harness.Summary, flags *tableFlags) error {
+// pageAfter is how long a session has to last for its page to be written
+// unasked: the page takes about a tenth of a second, which would be felt after
+// a second of very short runs.
+const pageAfter = 5 * time.Second
+
+// finish writes the derived files and prints the tables. A page that is there
+// already is written anew: it would tell of fewer runs than the folder has.
+func (w *work) finish(ctx context.Context, sum harness.Summary, flags *tableFlags, lasted time.Duration) error {
 	results, err := harness.OpenResults(sum.Dir)
 	if err != nil {
 		return failed(err)
 	}
-	return w.write(ctx, results, sum.Dir, flags, w.table)
+	if w.after != nil {
+		err := w.after(ctx, results)
+		fmt.Fprintf(w.stdout, "results: %s\n", sum.Dir)
+		return err
+	}
+	opt, err := flags.options(results.Manifest)
+	if err != nil {
+		return err
+	}
+	r, err := read(ctx, results, opt)
+	if err != nil {
+		return err
+	}
+	_, err = os.Stat(filepath.Join(sum.Dir, report.PageFile))
+	format := cmp.Or(flags.format, "text")
+	if err := w.write(ctx, r, sum.Dir, lasted >= pageAfter || err == nil, format, w.table); err != nil {
+		return err
+	}
+	return flags.gate.judge(r.doc)
 }
 
 // verdict turns a summary into the exit code.
@@ -184,7 +242,7 @@ func verdict(sum harness.Summary, interrupted bool) error {
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted after %d of %d runs; go on with: goset-bench resume %s",
 			sum.Measured.Sum()+sum.Warmup.Sum(), sum.Total, sum.Dir)}
 	case sum.Failed() > 0:
-		return failed(fmt.Errorf("%d of %d runs failed; their output is in %s", sum.Failed(), sum.Total, sum.Dir))
+		return failed(fmt.Errorf("%d of %d runs failed; the reasons are below the tables and in %s", sum.Failed(), sum.Total, sum.Dir))
 	case sum.Void() > 0:
 		return failed(fmt.Errorf("%d of %d runs are void; the reasons are below the tables and in %s", sum.Void(), sum.Total, sum.Dir))
 	}
