@@ -34,11 +34,7 @@ import (
 // do not show either is left out when in some cell its median is not positive
 // or no two of its values differ: page faults that never happen, say.
 func Bench(w io.Writer, d *Data, opts Options) error {
-	factors := opts.ModeFactors
-	if factors == nil {
-		factors = layerKeys()
-	}
-	factors = slices.Concat(factors, opts.Sides)
+	factors := opts.modeFactors()
 	out := &benchInk{w: benchfmt.NewWriter(w), units: map[string][]string{}}
 	for name, w := range d.workloads {
 		out.units[name] = benchUnits(w.metrics)

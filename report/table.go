@@ -228,12 +228,7 @@ func (b *maker) plain() []Table {
 }
 
 func (d *Data) build(opts Options) (*maker, error) {
-	b := &maker{data: d, opts: opts, factors: opts.ModeFactors, baseline: opts.Baseline}
-	if b.factors == nil {
-		b.factors = layerKeys()
-	}
-	b.factors = slices.Concat(b.factors, opts.Sides)
-	b.sides = opts.Sides
+	b := &maker{data: d, opts: opts, factors: opts.modeFactors(), sides: opts.Sides, baseline: opts.Baseline}
 	if b.baseline == "" && len(d.treatments) > 0 {
 		b.baseline = d.treatments[0].mode
 	}
