@@ -60,6 +60,7 @@ const heapGrowth = 32 << 20
 type Runner struct {
 	system  // what the operating system needs
 	paths   map[command]string
+	session *isolation.Session
 	heap    []metrics.Sample
 	percent int    // GOGC as it was
 	kept    uint64 // heap after the last collection
@@ -106,6 +107,10 @@ func (r *Runner) heapSize() uint64 {
 	return r.heap[0].Value.Uint64()
 }
 
+// Use lets the layers of the runs change the machine in a session; nil: only
+// layers that change nothing but the child can be had.
+func (r *Runner) Use(s *isolation.Session) { r.session = s }
+
 // Execute runs one process and waits for its whole tree.
 //
 // On a timeout, or when the context ends, every process of the tree gets
@@ -122,20 +127,32 @@ func (r *Runner) Execute(ctx context.Context, job Job) (Result, error) {
 	if len(job.Argv) == 0 {
 		return Result{}, errors.New("cannot start a command: it is empty")
 	}
-	path, err := r.find(job)
+	held, err := r.session.Apply(job.Layers, job.CPUs)
 	if err != nil {
 		return Result{}, err
 	}
-	held, err := isolation.Apply(job.Layers, job.CPUs)
-	if err != nil {
-		return Result{}, err
-	}
-	res, err := r.run(ctx, job, path, held)
+	res, err := r.executeHeld(ctx, job, held)
 	if rerr := held.Release(); rerr != nil {
 		err = errors.Join(err, rerr)
 	}
 	res.Layers = held.States()
 	return res, err
+}
+
+// executeHeld runs what the layers make of the job's command. The command is
+// looked up where the job says, whatever search path the layers give the child.
+func (r *Runner) executeHeld(ctx context.Context, job Job, held *isolation.Held) (Result, error) {
+	cmd, err := held.Command(isolation.Command{Argv: job.Argv, Env: job.Env, Own: job.Own})
+	if err != nil {
+		return Result{}, err
+	}
+	job.Argv = cmd.Argv
+	path, err := r.find(job)
+	if err != nil {
+		return Result{}, err
+	}
+	job.Env = cmd.Env
+	return r.run(ctx, job, path, held)
 }
 
 // StartError says why a command could not be started.
@@ -281,6 +298,9 @@ func (r *Runner) startFault(job Job, file string, err error) error {
 		fault.Reason, fault.Hint = fmt.Sprintf("%s: its interpreter is not there", file), "see its #! line, or its loader"
 	case errors.Is(err, syscall.ENOEXEC):
 		fault.Reason, fault.Hint = fmt.Sprintf("%s: no format that the kernel can run", file), "a script needs a #! line"
+	case errors.Is(err, syscall.EACCES) && job.Layers.User != "":
+		fault.Reason = fmt.Sprintf("%s: user %q may not run it", file, job.Layers.User)
+		fault.Hint = "put it where that user can reach it, or run it as root with user = \"root\""
 	case errors.Is(err, syscall.E2BIG):
 		fault.Reason = "its arguments and environment are too long for the kernel"
 	}

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
+
+	"goset/isolation"
 )
 
 // What package syscall lacks.
@@ -16,6 +18,7 @@ const (
 	sysClone3         = 435
 	clonePidfd        = 0x1000
 	cloneClearSighand = 0x100000000
+	cloneIntoCgroup   = 0x200000000
 	prSetPdeathsig    = 1
 	sigSetMask        = 2
 	rlimitNofile      = 7
@@ -41,9 +44,9 @@ type call struct {
 //go:noescape
 func forkCalls(fork, calls *call) (pid int)
 
-// cloneArgs is the kernel's struct clone_args in its first version.
+// cloneArgs is the kernel's struct clone_args as of Linux 5.7.
 type cloneArgs struct {
-	flags, pidfd, childTID, parentTID, exitSignal, stack, stackSize, tls uint64
+	flags, pidfd, childTID, parentTID, exitSignal, stack, stackSize, tls, setTID, setTIDSize, cgroup uint64
 }
 
 // forker forks with the clock read by the child itself, right before its exec.
@@ -58,10 +61,11 @@ type forker struct {
 	clone3        bool // the kernel has it: see common
 	args          cloneArgs
 	calls         []call
-	fixed         int             // calls that are the same for every child
-	zero          [4]uint64       // struct sigaction of SIG_DFL
-	limit         *syscall.Rlimit // RLIMIT_NOFILE as this process found it
-	blocked, mask uint64          // all signals; the thread's own mask
+	fixed         []call           // that are the same for every child
+	births        []isolation.Call // of this child
+	zero          [4]uint64        // struct sigaction of SIG_DFL
+	limit         *syscall.Rlimit  // RLIMIT_NOFILE as this process found it
+	blocked, mask uint64           // all signals; the thread's own mask
 	stamp         syscall.Timespec
 	pidfd         int32
 	path, dir     *byte
@@ -105,7 +109,7 @@ func newForker() *forker {
 // a CPU against any background load that was started from here; and setsid took
 // 28 µs of the 400 of a run of `true`.
 func (f *forker) common() {
-	f.calls = f.calls[:0]
+	f.calls = nil
 	if !f.clone3 {
 		f.resetHandlers()
 	}
@@ -114,7 +118,7 @@ func (f *forker) common() {
 	if f.limit != nil {
 		f.add(syscall.SYS_PRLIMIT64, 0, rlimitNofile, uintptr(unsafe.Pointer(f.limit)))
 	}
-	f.fixed = len(f.calls)
+	f.fixed, f.calls = f.calls, nil
 }
 
 // resetHandlers takes this process's signal handlers from the child: one that
@@ -152,17 +156,20 @@ func (f *forker) add(nr uintptr, args ...uintptr) {
 
 // fork starts the command and fills in the child's pid, pidfd (-1: none) and
 // start. The caller is locked to its thread.
-func (f *forker) fork(c *child, job Job, path string, null int, wantPidfd bool) error {
-	if err := f.prepare(c, job, path, null); err != nil {
+func (f *forker) fork(c *child, job Job, path string, null int, wantPidfd bool, b isolation.Birth) error {
+	if err := f.prepare(c, job, path, null, b); err != nil {
 		return err
 	}
-	pid := f.run(wantPidfd)
+	pid := f.run(wantPidfd, b.Cgroup)
+	if pid < 0 && b.Cgroup >= 0 {
+		return fmt.Errorf("cannot fork into the cgroup: %w", syscall.Errno(-pid))
+	}
 	if pid < 0 && f.clone3 {
 		// Kernels before 5.5 and the filters of containers refuse it in as
 		// many ways; what is wrong otherwise is so the second time as well.
 		f.clone3 = false
 		f.common()
-		return f.fork(c, job, path, null, wantPidfd)
+		return f.fork(c, job, path, null, wantPidfd, b)
 	}
 	if pid < 0 {
 		return fmt.Errorf("cannot fork: %w", syscall.Errno(-pid))
@@ -181,7 +188,7 @@ func (f *forker) fork(c *child, job Job, path string, null int, wantPidfd bool) 
 }
 
 // run forks, and returns when the child has exec'd or ended.
-func (f *forker) run(wantPidfd bool) (pid int) {
+func (f *forker) run(wantPidfd bool, cgroup int) (pid int) {
 	flags := uint64(syscall.CLONE_VM | syscall.CLONE_VFORK)
 	var pidfd uintptr
 	f.pidfd, f.stamp = -1, syscall.Timespec{}
@@ -192,6 +199,9 @@ func (f *forker) run(wantPidfd bool) (pid int) {
 	fork := call{nr: syscall.SYS_CLONE, args: [5]uintptr{uintptr(flags) | uintptr(syscall.SIGCHLD), 0, pidfd}}
 	if f.clone3 {
 		f.args = cloneArgs{flags: flags | cloneClearSighand, pidfd: uint64(pidfd), exitSignal: uint64(syscall.SIGCHLD)}
+		if cgroup >= 0 {
+			f.args.flags, f.args.cgroup = f.args.flags|cloneIntoCgroup, uint64(cgroup)
+		}
 		fork = call{nr: sysClone3, args: [5]uintptr{uintptr(unsafe.Pointer(&f.args)), unsafe.Sizeof(f.args)}}
 	}
 	// Descriptors that others open and then mark close-on-exec are kept from
@@ -205,7 +215,7 @@ func (f *forker) run(wantPidfd bool) (pid int) {
 }
 
 // prepare lists the calls of one child.
-func (f *forker) prepare(c *child, job Job, path string, null int) (err error) {
+func (f *forker) prepare(c *child, job Job, path string, null int, b isolation.Birth) (err error) {
 	if f.path, err = syscall.BytePtrFromString(path); err != nil {
 		return err
 	}
@@ -215,7 +225,13 @@ func (f *forker) prepare(c *child, job Job, path string, null int) (err error) {
 	if err = f.envv.set(job.Env); err != nil {
 		return err
 	}
-	f.calls = f.calls[:f.fixed]
+	// What the layers ask for comes first: a child that gives up privileges
+	// loses the signal of its parent's death with them.
+	f.calls, f.births = f.calls[:0], b.Calls
+	for _, birth := range b.Calls {
+		f.add(birth.Nr, birth.Args[:]...)
+	}
+	f.calls = append(f.calls, f.fixed...)
 	if job.Dir != "" {
 		if f.dir, err = syscall.BytePtrFromString(job.Dir); err != nil {
 			return err
@@ -243,6 +259,9 @@ func (f *forker) failure() error {
 		if c := &f.calls[i]; c.errno != 0 {
 			e := syscall.Errno(c.errno)
 			c.errno = 0
+			if i < len(f.births) {
+				return &isolation.Unsupported{Layer: f.births[i].Layer, Reason: fmt.Sprintf("cannot %s: %v", f.births[i].What, e)}
+			}
 			if c.nr == syscall.SYS_EXECVE || c.nr == syscall.SYS_CHDIR {
 				return execError{e}
 			}

@@ -3,8 +3,11 @@
 package harness
 
 import (
+	"runtime"
 	"syscall"
 	"time"
+
+	"goset/isolation"
 )
 
 // forker forks with syscall.ForkExec. The start is read by the parent after the
@@ -15,9 +18,12 @@ func newForker() *forker { return &forker{} }
 
 // fork starts the command and fills in the child's pid, pidfd (-1: none) and
 // start.
-func (*forker) fork(c *child, job Job, path string, null int, wantPidfd bool) error {
+func (*forker) fork(c *child, job Job, path string, null int, wantPidfd bool, b isolation.Birth) error {
+	if len(b.Calls) > 0 {
+		return &isolation.Unsupported{Layer: b.Calls[0].Layer, Reason: "cannot " + b.Calls[0].What + ": not on " + runtime.GOARCH}
+	}
 	pidfd := -1
-	sys := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	sys := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, UseCgroupFD: b.Cgroup >= 0, CgroupFD: b.Cgroup}
 	if wantPidfd {
 		sys.PidFD = &pidfd
 	}

@@ -203,8 +203,8 @@ func (e execError) Unwrap() error { return e.error }
 
 // start forks and execs.
 func (r *Runner) start(c *child, job Job, path string, held *isolation.Held) error {
-	_, err := held.Start(func() (int, error) {
-		err := r.forker.fork(c, job, path, r.null, !r.noPidfd)
+	_, err := held.Start(func(b isolation.Birth) (int, error) {
+		err := r.forker.fork(c, job, path, r.null, !r.noPidfd, b)
 		return c.pid, err
 	})
 	var refused execError
@@ -355,8 +355,9 @@ type looks struct {
 // newLooks reads the affinity back for the first time, right after the start.
 func newLooks(c *child, held *isolation.Held) *looks {
 	l := &looks{c: c, held: held}
-	if held.Pinned() {
+	if held.Watched() {
 		held.ReadBack(c.pid)
+		held.Check(c.pid)
 		l.due, l.pause = c.start.Add(firstLook), firstLook
 	}
 	return l
@@ -368,6 +369,7 @@ func (l *looks) look(now time.Time) {
 		return
 	}
 	l.held.ReadBack(l.c.pid)
+	l.held.Check(l.c.pid)
 	for _, p := range descendants(l.c.pid) {
 		l.held.ReadBack(p.pid)
 	}
@@ -377,7 +379,10 @@ func (l *looks) look(now time.Time) {
 
 // zombie reads back for the last time: a process that has ended and is not
 // reaped still answers.
-func (l *looks) zombie() { l.held.ReadBack(l.c.pid) }
+func (l *looks) zombie() {
+	l.held.ReadBack(l.c.pid)
+	l.held.Check(l.c.pid)
+}
 
 // ending ends the tree of a child that does not end by itself.
 type ending struct {

@@ -13,6 +13,7 @@ import (
 type Job struct {
 	Argv    []string // Argv[0] is looked up in PATH unless it has a slash
 	Env     []string // the whole environment
+	Own     []string // the part of Env that the workload asks for
 	Dir     string
 	Timeout time.Duration // 0: none
 	// OutputLimit is how many bytes of each stream are kept; what follows is

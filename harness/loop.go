@@ -38,6 +38,9 @@ type Session struct {
 	Allowed cpulist.Set
 	// BestEffort makes every layer optional.
 	BestEffort bool
+	// User runs the children of modes that name no user; "": whoever runs
+	// this.
+	User string
 	// OutputLimit is how many bytes of each stream of a run are kept; 0 means
 	// what the experiment says, or DefaultOutputLimit.
 	OutputLimit int64

@@ -23,6 +23,10 @@ func (l *loop) makeJobs() ([]Job, error) {
 			continue
 		}
 		jobs[i] = job
+		if len(job.Layers.Wrap) > 0 {
+			// The task's own command may be one of a container's.
+			job.Argv = job.Layers.Wrap
+		}
 		// Once for each workload: a hundred treatments of a missing command
 		// are one fault.
 		if t.Spec.Go != nil {
@@ -61,17 +65,31 @@ func findCommand(job Job, asked []string) error {
 	return nil
 }
 
+// overridden is an environment in which the later variables replace those of
+// the same name: of two, the C library would find the first.
+func overridden(env, by []string) []string {
+	name := func(kv string) string { n, _, _ := strings.Cut(kv, "="); return n }
+	kept := slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		return slices.ContainsFunc(by, func(o string) bool { return name(o) == name(kv) })
+	})
+	return append(kept, by...)
+}
+
 // makeJob resolves what one treatment runs.
 func (l *loop) makeJob(t *Treatment) (Job, error) {
 	job := Job{
 		Dir: l.Experiment.Dir, Timeout: l.Experiment.Plan.Timeout, OutputLimit: l.OutputLimit, Layers: t.Layers,
 		Env: l.Env,
 	}
+	if job.Layers.User == "" {
+		job.Layers.User = l.User
+	}
 	if l.BestEffort {
 		job.Layers = job.Layers.BestEffort()
 	}
 	if len(t.Env) > 0 {
-		job.Env = slices.Concat(l.Env, t.Env)
+		job.Env = overridden(l.Env, t.Env)
+		job.Own = t.Env
 	}
 	if t.Spec.Dir != "" {
 		job.Dir = t.Spec.Dir

@@ -123,6 +123,9 @@ func (l *loop) extract(t *Treatment, res *Result, r *Record) {
 func (l *loop) layers(r *Record) {
 	optional := l.jobs[r.Treatment].Layers.Optional
 	for i, s := range r.Layers {
+		if s.Warning != "" {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("layer %q: %s", s.Layer, s.Warning))
+		}
 		if s.Held {
 			continue
 		}

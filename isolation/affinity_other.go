@@ -31,6 +31,8 @@ func (*pin) enter() (restore func() error, err error) { return nil, noAffinity()
 
 func (*pin) readBack(int, *readBacks) {}
 
+func (*pin) calls() []Call { return nil }
+
 // Kept keeps nothing on this system.
 type Kept struct{}
 

@@ -3,6 +3,7 @@ package isolation
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"goset/cpulist"
 )
@@ -10,14 +11,19 @@ import (
 // Held is what is held for one run: made before its child starts, asked while
 // the child lives, released after.
 //
-// The order of calls is Apply, Start, ReadBack any number of times, States,
-// Release. Held is not safe for concurrent use.
+// The order of calls is Apply, Start, ReadBack any number of times, Release,
+// States. Held is not safe for concurrent use.
 type Held struct {
-	cpus   cpulist.Set // empty: unpinned
-	pin    pin
-	kept   *Kept // the own threads, moved off the task's CPUs
-	waived []LayerState
-	seen   readBacks
+	cpus    cpulist.Set // empty: unpinned
+	pin     pin
+	kept    *Kept // the own threads, moved off the task's CPUs
+	waived  []LayerState
+	seen    readBacks
+	run     *applied
+	layers  []layer // in force, in their order
+	session *Session
+	mark    int  // where the run's part of the journal begins
+	placed  bool // the child gets its CPUs in the fork, not from its parent
 }
 
 // readBacks is what the read-backs of a run found.
@@ -29,12 +35,15 @@ type readBacks struct {
 	narrowed  string      // the first thread that kept to a part of the CPUs
 }
 
+// Apply is Session.Apply for modes whose layers change nothing but the child.
+func Apply(m Mode, cpus cpulist.Set) (*Held, error) { return (*Session)(nil).Apply(m, cpus) }
+
 // Apply brings the machine into the state that the mode asks for, on the CPUs
 // that were chosen for this run; no CPUs: unpinned. The error joins one
 // *Unsupported for each layer that cannot be had and is not optional, and then
-// nothing was changed. The threads of this process keep off the CPUs until
+// nothing is changed. The threads of this process keep off the CPUs until
 // Release.
-func Apply(m Mode, cpus cpulist.Set) (*Held, error) {
+func (s *Session) Apply(m Mode, cpus cpulist.Set) (*Held, error) {
 	findings := m.missing()
 	if !cpus.Empty() {
 		if u := checkHeldCPUs(cpus); u != nil {
@@ -42,20 +51,67 @@ func Apply(m Mode, cpus cpulist.Set) (*Held, error) {
 			cpus = cpulist.Set{}
 		}
 	}
+	h := &Held{cpus: cpus, session: s, run: s.newRun(m, cpus)}
+	h.run.chosen = true
+	layers, refused := h.run.admit()
+	findings = append(findings, refused...)
 	if err := findings.Err(); err != nil {
 		return nil, err
 	}
-	h := &Held{cpus: cpus, waived: findings.states()}
-	if cpus.Empty() {
-		return h, nil
+	h.waived = findings.states()
+	if !cpus.Empty() {
+		h.pin = newPin(cpus)
+		kept, err := KeepOff(cpus)
+		if err != nil {
+			return nil, err
+		}
+		h.kept = kept
 	}
-	h.pin = newPin(cpus)
-	kept, err := KeepOff(cpus)
-	if err != nil {
-		return nil, err
+	if err := h.enforce(layers); err != nil {
+		return nil, errors.Join(err, h.Release())
 	}
-	h.kept = kept
 	return h, nil
+}
+
+// enforce puts the layers in force, one after the other. One that is optional
+// and refused is undone and left out.
+func (h *Held) enforce(layers []layer) error {
+	unready := h.session.ready(h, layers)
+	for _, l := range layers {
+		mark := h.session.mark()
+		err := unready
+		if err == nil || !changesMachine(l) {
+			err = l.enforce(h.run)
+		}
+		if err == nil {
+			h.layers = append(h.layers, l)
+			l.check(h.run, moment{phase: beforeRun})
+			continue
+		}
+		err = errors.Join(h.run.mode.asError(l.key(), err), h.session.undoTo(mark))
+		var u *Unsupported
+		if !errors.As(err, &u) || !u.Optional {
+			return err
+		}
+		h.waived = append(h.waived, LayerState{Layer: u.Layer, Asked: u.asked, Note: u.Reason, Optional: true})
+	}
+	return nil
+}
+
+// asError makes whatever kept a layer from being in force an *Unsupported that
+// names the layer.
+func (m Mode) asError(key string, err error) error {
+	var u *Unsupported
+	if !errors.As(err, &u) {
+		u = &Unsupported{Reason: err.Error(), Hint: fmt.Sprintf("leave %q out, or name it in optional to run without it", key)}
+	}
+	asked := ""
+	for _, a := range m.asks() {
+		if a.layer == key {
+			asked = a.text
+		}
+	}
+	return m.unsupported(key, asked, u)
 }
 
 // checkHeldCPUs asks again, before every run, what Check asked once: CPUs go
@@ -72,24 +128,72 @@ func checkHeldCPUs(cpus cpulist.Set) *Unsupported {
 // something to find.
 func (h *Held) Pinned() bool { return !h.cpus.Empty() }
 
+// Watched is true when there is something to read back while the child lives.
+func (h *Held) Watched() bool { return h.Pinned() || len(h.layers) > 0 }
+
 // Start runs start, which creates the child, with the mask of the calling
 // thread set to the run's CPUs, so that the child is born with it, and then
 // gives the thread its own mask back. The caller has locked its goroutine to
 // the thread. A pid with an error means that the child runs, but that the
 // thread could not leave its CPUs.
-func (h *Held) Start(start func() (pid int, err error)) (pid int, err error) {
-	if !h.Pinned() {
-		return start()
+//
+// A child that is born in a cpuset gets its CPUs there, as one of the calls of
+// the Birth: they are not its parent's to have.
+func (h *Held) Start(start func(b Birth) (pid int, err error)) (pid int, err error) {
+	b, err := h.birth()
+	if err != nil {
+		return 0, err
+	}
+	return h.entered(func() (int, error) { return h.pinned(b, start) })
+}
+
+// pinned runs start under the mask of the run.
+func (h *Held) pinned(b Birth, start func(b Birth) (pid int, err error)) (pid int, err error) {
+	if !h.Pinned() || h.placed {
+		pid, err = start(b)
+		return pid, h.named(err)
 	}
 	restore, err := h.pin.enter()
 	if err != nil {
 		return 0, fmt.Errorf("cannot set the affinity to %s: %w", h.cpus, err)
 	}
-	pid, err = start()
+	pid, err = start(b)
+	err = h.named(err)
 	if rerr := restore(); rerr != nil {
 		err = errors.Join(err, fmt.Errorf("cannot take the starting thread off %s: %w", h.cpus, rerr))
 	}
 	return pid, err
+}
+
+// named completes the error of a layer that failed in the child.
+func (h *Held) named(err error) error {
+	var u *Unsupported
+	if errors.As(err, &u) && u.Mode == "" {
+		return h.run.mode.asError(u.Layer, u)
+	}
+	return err
+}
+
+// birth asks the layers what the child is to do.
+func (h *Held) birth() (Birth, error) {
+	b := Birth{Cgroup: -1}
+	for _, l := range h.layers {
+		c, ok := l.(childLayer)
+		if !ok {
+			continue
+		}
+		if err := c.birth(h.run, &b); err != nil {
+			return b, h.run.mode.asError(l.key(), err)
+		}
+	}
+	if b.placed {
+		h.placed = true
+		if h.Pinned() {
+			b.Calls = append(h.pin.calls(), b.Calls...)
+		}
+		b.Calls = append(b.place, b.Calls...)
+	}
+	return b, nil
 }
 
 // ReadBack asks the kernel for the mask of every thread of a live process, or
@@ -101,11 +205,23 @@ func (h *Held) ReadBack(pid int) {
 	}
 }
 
+// Check reads back every layer while the child lives.
+func (h *Held) Check(pid int) {
+	for _, l := range h.layers {
+		l.check(h.run, moment{duringRun, pid})
+	}
+}
+
 // States says what became of every layer that was asked for.
 func (h *Held) States() []LayerState {
 	var states []LayerState
 	if h.Pinned() {
 		states = append(states, h.cpuState())
+	}
+	for _, l := range h.layers {
+		state := l.state()
+		state.Optional = slices.Contains(h.run.mode.Optional, l.key())
+		states = append(states, state)
 	}
 	return append(states, h.waived...)
 }
@@ -131,5 +247,19 @@ func (h *Held) cpuState() LayerState {
 	return s
 }
 
-// Release undoes what Apply did.
-func (h *Held) Release() error { return h.kept.Restore() }
+// Release reads every layer back for the last time and undoes what Apply did.
+// The own threads get their CPUs back last: a cpuset that goes away may change
+// their masks.
+func (h *Held) Release() error {
+	for _, l := range h.layers {
+		l.check(h.run, moment{phase: afterRun})
+	}
+	var errs []error
+	for _, l := range h.layers {
+		if c, ok := l.(interface{ close() error }); ok {
+			errs = append(errs, c.close())
+		}
+	}
+	errs = append(errs, h.session.undoTo(h.mark), h.kept.Restore())
+	return errors.Join(errs...)
+}

@@ -162,7 +162,7 @@ func startCat(t *testing.T, h *Held) (cmd *exec.Cmd, in io.WriteCloser) {
 	if in, err = cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Start(func() (int, error) {
+	if _, err := h.Start(func(Birth) (int, error) {
 		if err := cmd.Start(); err != nil {
 			return 0, err
 		}
@@ -271,7 +271,7 @@ func TestStartThatFails(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	boom := errors.New("boom")
-	pid, err := h.Start(func() (int, error) {
+	pid, err := h.Start(func(Birth) (int, error) {
 		if own, err := affinity(0); err != nil || !setOf(own).Equal(cpus) {
 			t.Errorf("start ran on %v, %v; want %v", setOf(own), err, cpus)
 		}

@@ -3,6 +3,7 @@ package isolation
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -58,13 +59,32 @@ func (m Mode) BestEffort() Mode {
 // It changes nothing. No findings: every run of the mode can start.
 func Check(m Mode) Findings {
 	findings := m.missing()
-	if m.CPUs == "" {
-		return findings
+	run := (*Session)(nil).newRun(m, fixedCPUs(m))
+	if os.Geteuid() == 0 {
+		run.unjournaled = nil
 	}
-	if u := checkCPUs(m); u != nil {
-		findings = append(Findings{m.unsupported(layerCPUs, m.CPUs, u)}, findings...)
+	_, refused := run.admit()
+	findings = append(findings, refused...)
+	if m.CPUs != "" {
+		if u := checkCPUs(m); u != nil {
+			findings = append(Findings{m.unsupported(layerCPUs, m.CPUs, u)}, findings...)
+		}
 	}
+	order := m.asks()
+	place := func(u *Unsupported) int {
+		return slices.IndexFunc(order, func(a ask) bool { return a.layer == u.Layer })
+	}
+	slices.SortStableFunc(findings, func(a, b *Unsupported) int { return place(a) - place(b) })
 	return findings
+}
+
+// fixedCPUs is the CPUs of a mode that names them.
+func fixedCPUs(m Mode) cpulist.Set {
+	cpus, err := cpulist.Parse(m.CPUs)
+	if err != nil {
+		return cpulist.Set{}
+	}
+	return cpus
 }
 
 // layerCPUs is the layer of which CPUs the task may run on.
@@ -118,7 +138,7 @@ func text[T any](p *T) string {
 func (m Mode) missing() Findings {
 	var findings Findings
 	for _, a := range m.asks() {
-		if a.layer == layerCPUs {
+		if a.layer == layerCPUs || slices.ContainsFunc(stages(), func(st stage) bool { return st.key == a.layer }) {
 			continue
 		}
 		findings = append(findings, m.unsupported(a.layer, a.text, &Unsupported{

@@ -85,4 +85,6 @@ type LayerState struct {
 	Optional bool `json:"optional,omitempty"`
 	// Note says why a layer did not hold, or what is worth knowing about it.
 	Note string `json:"note,omitempty"`
+	// Warning is a doubt that is to be told even though the layer held.
+	Warning string `json:"warning,omitempty"`
 }

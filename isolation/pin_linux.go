@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -89,4 +90,13 @@ func (p *pin) readThread(pid, tid int, seen *readBacks) {
 	case seen.narrowed == "":
 		seen.narrowed = fmt.Sprintf("thread %d of process %d kept to %s", tid, pid, named(got))
 	}
+}
+
+// calls is how a child sets its own mask.
+func (p *pin) calls() []Call {
+	mask := slices.Clone(p.mask)
+	return []Call{{
+		Layer: layerCPUs, What: "set the affinity to " + p.cpus.String(), Nr: unix.SYS_SCHED_SETAFFINITY,
+		Args: [5]uintptr{0, uintptr(len(mask)) * unsafe.Sizeof(mask[0]), uintptr(unsafe.Pointer(&mask[0]))}, Hold: mask,
+	}}
 }

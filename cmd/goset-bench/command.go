@@ -99,7 +99,7 @@ func (a *app) root(only string) *cobra.Command {
 		return root
 	}
 	root.AddCommand(a.runCommand(), a.goCommand(), a.planCommand(), a.resumeCommand(), a.reportCommand(), a.listCommand(), a.workloadCommand(),
-		a.compareCommand(), a.aaCommand())
+		a.compareCommand(), a.aaCommand(), a.restoreCommand(), a.guardCommand())
 	return root
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
@@ -29,6 +30,7 @@ func preferenceTable() []preference {
 		{"order", "plan.order"}, {"seed", "plan.seed"}, {"timeout", "plan.timeout"},
 		{"retries", "plan.retries"}, {"baseline", "plan.baseline"},
 		{"results", ""}, {"quiet", ""}, {"watch", ""}, {"color", ""}, {"best-effort", ""}, {"metrics", ""},
+		{"state", ""}, {"lock", ""}, {"wait", ""},
 	}
 }
 
@@ -199,4 +201,14 @@ func (p *preferences) on(name string) (bool, error) {
 	default:
 		return false, usagef("cannot use preference %s = %q: want true or false", name, v)
 	}
+}
+
+// duration resolves a preference that is a length of time, as 10m.
+func (p *preferences) duration(name string) (time.Duration, error) {
+	v := p.text(name, "0s")
+	d, err := time.ParseDuration(v)
+	if err != nil || d < 0 {
+		return 0, usagef("cannot use preference %s = %q: want a length of time, as 10m", name, v)
+	}
+	return d, nil
 }

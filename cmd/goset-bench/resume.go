@@ -44,7 +44,7 @@ func (a *app) resume(cmd *cobra.Command, dir string, asRecorded bool, f *tableFl
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	w, err := a.newWork(prefs)
+	w, err := a.newWork(cmd.Context(), prefs)
 	if err != nil {
 		return err
 	}

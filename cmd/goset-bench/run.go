@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"goset/harness"
+	"goset/isolation"
 )
 
 // defaultResults is the folder below which result folders are made.
@@ -82,6 +83,9 @@ func addCommandFlags(fs *pflag.FlagSet, f *runFlags) {
 func addRunningFlags(fs *pflag.FlagSet) {
 	fs.String("results", defaultResults, "folder below which result folders are made")
 	fs.Bool("best-effort", false, "run without the layers that cannot be held, and say so")
+	fs.String("wait", "0s", "how long to wait while another session has this machine, as 10m")
+	fs.String("state", isolation.DefaultState, "folder of the journal that changes to the machine are undone from")
+	fs.String("lock", isolation.DefaultLock, "file whose lock is taken; sessions in containers can share one")
 	fs.Bool("watch", false, "on a terminal: show the table and a strip of the runs while they come")
 	fs.Bool("quiet", false, "no progress; the table alone")
 	fs.String("color", "auto", "auto, always or never")
@@ -109,7 +113,7 @@ func (a *app) runSource(cmd *cobra.Command, prefs *preferences, src source, f *r
 	if err != nil {
 		return err
 	}
-	w, err := a.newWork(prefs)
+	w, err := a.newWork(cmd.Context(), prefs)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -33,6 +34,13 @@ func TestScripts(t *testing.T) {
 			if err != nil {
 				e.Setenv("HOST_GOCACHE", e.WorkDir+"/gocache")
 			}
+			// Scripts run side by side, and beside whoever uses this machine.
+			lock := e.WorkDir + "/.lock"
+			e.Setenv("GOSET_BENCH_LOCK", lock)
+			e.Setenv("GOSET_BENCH_STATE", e.WorkDir+"/.state")
+			if err := os.WriteFile(lock, nil, 0o644); err != nil {
+				return err
+			}
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
@@ -44,6 +52,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":     exits,
 			"recompute": recompute,
+			"waitfile":  waitFile,
 		},
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})
@@ -67,4 +76,18 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("%q exited with %d, want %d", args[1:], got, want)
 	}
+}
+
+// waitFile waits until a file is there: waitfile NAME.
+func waitFile(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: waitfile NAME")
+	}
+	name := ts.MkAbs(args[0])
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(name); err == nil {
+			return
+		}
+	}
+	ts.Fatalf("%s does not appear", args[0])
 }

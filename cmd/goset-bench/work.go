@@ -29,13 +29,16 @@ type work struct {
 	builder    *harness.GoBuilder // nil: no Go benchmarks
 	allowed    cpulist.Set
 	bestEffort bool
+	isolation  *isolation.Session // nil: the machine is free again
 	progress   *progress
 	table      tableStyle
 	// after reports on the folder instead of the tables; nil: the tables.
 	after func(context.Context, *harness.Results) error
 }
 
-func (a *app) newWork(prefs *preferences) (*work, error) {
+// newWork takes the machine, so that what is learned of it from here on is not
+// what another session made of it.
+func (a *app) newWork(ctx context.Context, prefs *preferences) (*work, error) {
 	bestEffort, err := prefs.on("best-effort")
 	if err != nil {
 		return nil, err
@@ -48,38 +51,65 @@ func (a *app) newWork(prefs *preferences) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
+	machine, err := a.isolationOptions(prefs)
+	if err != nil {
+		return nil, err
+	}
 	style, err := a.style(prefs)
 	if err != nil {
 		return nil, err
 	}
+	w := &work{app: a, bestEffort: bestEffort, progress: newProgress(a.stderr, quiet), table: style}
+	if watching {
+		// The style is that of stdout, which may be a file while this is a terminal.
+		color := style.color || prefs.text("color", "auto") == "auto" && os.Getenv("NO_COLOR") == ""
+		w.progress.watch = newWatch(a.stderr, color)
+	}
+	if w.isolation, err = isolation.Open(ctx, machine); err != nil {
+		return nil, failed(err)
+	}
+	if err := w.prepare(); err != nil {
+		return nil, failed(errors.Join(err, w.isolation.Close()))
+	}
+	return w, nil
+}
+
+// prepare makes the runner of children.
+func (w *work) prepare() error {
 	// Where there is no affinity there is nothing to rotate through, and
 	// isolation refuses the modes that would want it by name.
 	allowed, err := isolation.Allowed()
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return nil, failed(err)
+		return err
 	}
-	runner, err := harness.NewRunner()
-	if err != nil {
-		return nil, failed(err)
+	w.allowed = allowed
+	if w.runner, err = harness.NewRunner(); err != nil {
+		return err
 	}
-	progress := newProgress(a.stderr, quiet)
-	if watching {
-		// The style is that of stdout, which may be a file while this is a terminal.
-		color := style.color || prefs.text("color", "auto") == "auto" && os.Getenv("NO_COLOR") == ""
-		progress.watch = newWatch(a.stderr, color)
-	}
-	return &work{app: a, runner: runner, allowed: allowed, bestEffort: bestEffort, progress: progress, table: style}, nil
+	w.runner.Use(w.isolation)
+	return nil
 }
 
 func (w *work) close() {
 	if w.builder != nil {
 		if err := w.builder.Close(); err != nil {
-			fmt.Fprintf(w.stderr, "goset-bench: %v\n", err)
+			w.say(err.Error())
 		}
+	}
+	if err := w.release(); err != nil {
+		w.say(err.Error())
 	}
 	if err := w.runner.Close(); err != nil {
 		fmt.Fprintf(w.stderr, "goset-bench: %v\n", err)
 	}
+}
+
+// release undoes what is still changed on the machine and frees it for others.
+func (w *work) release() error {
+	s := w.isolation
+	w.isolation = nil
+	w.runner.Use(nil)
+	return s.Close()
 }
 
 // admit refuses an experiment with a layer that cannot be held, all of them by
@@ -153,6 +183,7 @@ func (w *work) session(e *harness.Experiment, dir string) harness.Session {
 		Experiment: e, Dir: dir,
 		Executor: w.runner, Chooser: harness.NewChooser(host.Local), Extractor: harness.NewExtractor,
 		Self: []string{self, "workload"}, Env: os.Environ(), Allowed: w.allowed,
+		User:       isolation.SudoCaller(os.Getenv, os.Geteuid()),
 		BestEffort: w.bestEffort, Events: w.progress.event, Quiet: w.runner.Quiet,
 	}
 	if w.builder != nil {
@@ -181,6 +212,11 @@ func (w *work) execute(parent context.Context, flags *tableFlags, session func(c
 	lasted := time.Since(start)
 	w.progress.end()
 	interrupted := errors.Is(err, harness.ErrInterrupted)
+	// While signals are still caught: nothing that comes after needs the
+	// machine.
+	if rerr := w.release(); rerr != nil {
+		return failed(errors.Join(rerr, err))
+	}
 	var changed *harness.ChangedError
 	switch {
 	case errors.As(err, &changed):

@@ -1,0 +1,340 @@
+package isolation
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+
+	"goset/cpulist"
+)
+
+// cgroupLayer puts the task into a cpuset of its own: in version 2 a partition
+// directly below the root, in version 1 a cpuset below the own one.
+type cgroupLayer struct {
+	machineLayer
+	asked    string
+	sets     cpusets
+	dir, job string   // the partition; the cgroup inside in which the task runs
+	want     string   // the partition word that holds; "" in version 1
+	passed   []string // what was tried before it, and why it did not hold
+	unmoved  int      // kernel threads that stay on the CPUs
+	place    placement
+	seen     cgroupSeen
+}
+
+// cgroupSeen is what the checks found.
+type cgroupSeen struct {
+	count    int
+	fault    string // the first thing that was not as wanted
+	achieved string
+	threads  int  // the most that the task had at once
+	crowded  bool // there were CPUs to spread them over
+}
+
+func newCgroupLayer(r *applied) layer {
+	if r.mode.Cgroup == "" {
+		return nil
+	}
+	return &cgroupLayer{asked: r.mode.Cgroup}
+}
+
+func (l *cgroupLayer) key() string { return "cgroup" }
+
+func (l *cgroupLayer) probe(r *applied) *Unsupported {
+	if r.unpinned() {
+		return &Unsupported{Reason: "a cpuset needs CPUs, and this run has none", Hint: `add cpus = "quietest"`}
+	}
+	sets, err := findCpusets(r.kernel)
+	var u *Unsupported
+	if errors.As(err, &u) {
+		return u
+	}
+	l.sets = sets
+	if !sets.unified && (l.asked == cgroupRoot || l.asked == cgroupIsolated) {
+		return &Unsupported{Reason: "cpusets of version 1 have no partitions", Hint: `use cgroup = true, and shield = true to keep others off, or boot with the unified hierarchy`}
+	}
+	return l.place.probe(sets.unified)
+}
+
+func (l *cgroupLayer) enforce(r *applied) error {
+	id, err := newID()
+	if err != nil {
+		return err
+	}
+	l.dir = path.Join(l.sets.root, id)
+	make := l.makeV1
+	if l.sets.unified {
+		make = l.makeV2
+	}
+	if err := make(r); err != nil {
+		return err
+	}
+	r.cgroup, r.partition = l.job, l.want
+	if l.unmoved, err = moveKernel(r, l.want); err != nil {
+		return err
+	}
+	return l.place.open(r.kernel, l.job, l.sets.unified)
+}
+
+// makeV1 makes a cpuset of version 1. The nodes come before the CPUs, and both
+// before the task: an empty cpuset takes nobody.
+func (l *cgroupLayer) makeV1(r *applied) error {
+	mems, err := r.kernel.readFile(l.sets.file(l.sets.root, "mems"))
+	if err != nil {
+		return fmt.Errorf("cannot read the memory nodes of the own cpuset: %w", err)
+	}
+	l.job = l.dir
+	return firstError(
+		func() error { return r.journal.SetAs(KindCgroup, l.dir, valuePresent, "of the task") },
+		func() error { return r.journal.Set(KindAttribute, l.sets.file(l.dir, "mems"), mems) },
+		func() error { return r.journal.Set(KindAttribute, l.sets.file(l.dir, "cpus"), r.cpus.String()) },
+	)
+}
+
+// makeV2 makes the partition, tries the words that are wanted, strongest first,
+// and makes the cgroup of the task inside.
+func (l *cgroupLayer) makeV2(r *applied) error {
+	if err := rememberBystanders(r, l.sets); err != nil {
+		return err
+	}
+	control := func(dir string) string { return path.Join(dir, "cgroup.subtree_control") + "#cpuset" }
+	err := firstError(
+		func() error { return r.journal.Set(KindController, control(l.sets.root), valueOn) },
+		func() error { return r.journal.SetAs(KindCgroup, l.dir, valuePresent, "the partition") },
+		func() error { return r.journal.Set(KindAttribute, l.sets.file(l.dir, "cpus"), r.fenced.String()) },
+		func() error { return l.partition(r) },
+		// With the controller in use below it, nobody can take the partition
+		// away by switching the controller off at the root, as systemd does
+		// whenever it goes through its units: the kernel then says EBUSY.
+		func() error { return r.journal.Set(KindController, control(l.dir), valueOn) },
+	)
+	if err != nil {
+		return err
+	}
+	// Never a task in the partition itself: it would become a threaded domain
+	// and the cgroup inside invalid.
+	l.job = path.Join(l.dir, jobName)
+	if err := r.journal.SetAs(KindCgroup, l.job, valuePresent, "of the task"); err != nil {
+		return err
+	}
+	if r.cpus.Equal(r.fenced) {
+		return nil
+	}
+	return r.journal.Set(KindAttribute, l.sets.file(l.job, "cpus"), r.cpus.String())
+}
+
+// partition writes the strongest word that holds. A write that succeeds says
+// nothing: the kernel takes the word and shows "isolated invalid (reason)".
+func (l *cgroupLayer) partition(r *applied) error {
+	words := []string{l.asked}
+	if l.asked == cgroupTrue {
+		words = []string{cgroupIsolated, cgroupRoot, cgroupMember}
+	}
+	for _, word := range words {
+		mark := r.journal.Mark()
+		why, err := l.try(r, word)
+		if err != nil {
+			return err
+		}
+		if why == "" {
+			l.want = word
+			return nil
+		}
+		l.passed = append(l.passed, fmt.Sprintf("%s: %s", word, why))
+		if u := r.journal.UndoTo(mark); u.Err != nil {
+			return u.Err
+		}
+	}
+	return &Unsupported{Reason: "the kernel makes no partition of " + named(r.fenced) + ": " + strings.Join(l.passed, "; "), Hint: partitionHint(l.passed)}
+}
+
+// try writes one word and says why it does not hold; "" when it does.
+func (l *cgroupLayer) try(r *applied, word string) (why string, err error) {
+	err = r.journal.Set(KindPartition, l.sets.file(l.dir, "cpus.partition"), word)
+	var refused *SetError
+	switch {
+	case errors.As(err, &refused) && refused.Got != "":
+		return reasonOf(refused.Got), nil
+	case errors.As(err, &refused):
+		return refused.Err.Error(), nil
+	case err != nil:
+		return "", err
+	}
+	effective, err := readSet(r.kernel, l.sets.file(l.dir, "cpus.effective"))
+	if err != nil {
+		return "", err
+	}
+	if !effective.Equal(r.fenced) {
+		// Kernels from 7 on make a partition of what is left of the CPUs.
+		return fmt.Sprintf("it would have only %s", named(effective)), nil
+	}
+	return "", nil
+}
+
+// reasonOf takes the reason out of "isolated invalid (reason)".
+func reasonOf(text string) string {
+	_, rest, ok := strings.Cut(text, "(")
+	if !ok {
+		return text
+	}
+	return strings.TrimSuffix(rest, ")")
+}
+
+// partitionHint knows the way out for the reasons that have one.
+func partitionHint(reasons []string) string {
+	all := strings.Join(reasons, " ")
+	switch {
+	case strings.Contains(all, "not exclusive"):
+		return "a cgroup beside it names some of these CPUs: see AllowedCPUs= of the slices in systemd, or choose other CPUs"
+	case strings.Contains(all, "unable to distribute"):
+		return "leave a CPU to the rest of the machine: lower n"
+	case strings.Contains(all, "housekeeping"):
+		return `CPUs of isolcpus= need cgroup = "isolated"`
+	case strings.Contains(all, "invalid argument"):
+		return `this kernel has no isolated partitions: use cgroup = true or "root"`
+	}
+	return "use cgroup = true for the strongest that holds"
+}
+
+func (l *cgroupLayer) check(r *applied, at moment) {
+	l.seen.count++
+	fault := l.look(r, at)
+	if fault != "" && l.seen.fault == "" {
+		l.seen.fault = fault
+	}
+}
+
+// look compares what is in force with what was wanted, and says what is not.
+func (l *cgroupLayer) look(r *applied, at moment) string {
+	want, name := r.cpus, "cpus.effective"
+	if l.sets.unified {
+		want = r.fenced
+		text, err := r.kernel.readFile(l.sets.file(l.dir, "cpus.partition"))
+		if err != nil {
+			return fmt.Sprintf("the partition is gone: %v", err)
+		}
+		l.seen.achieved = text
+		if !sameWords(text, l.want) {
+			return fmt.Sprintf("the partition became %q", text)
+		}
+	} else {
+		l.seen.achieved = "cpuset of version 1"
+		if !exists(r.kernel, l.sets.file(l.dir, name)) {
+			name = "effective_cpus"
+		}
+	}
+	effective, err := readSet(r.kernel, l.sets.file(l.dir, name))
+	switch {
+	case err != nil:
+		return fmt.Sprintf("its CPUs cannot be read: %v", err)
+	case !effective.Equal(want):
+		return fmt.Sprintf("its CPUs became %s", named(effective))
+	}
+	if at.phase == duringRun {
+		return l.inside(r, at.pid)
+	}
+	return ""
+}
+
+// inside says whether the child is where it belongs.
+func (l *cgroupLayer) inside(r *applied, pid int) string {
+	text, err := r.kernel.readFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	if err != nil || ended(r.kernel, pid) {
+		return "" // in version 1 one that has ended is at the root
+	}
+	controller, root := "", l.sets.root
+	if !l.sets.unified {
+		controller, root = "cpuset", l.sets.mount
+	}
+	p, err := cgroupPath(text, controller)
+	if err != nil {
+		return err.Error()
+	}
+	if p = strings.TrimSuffix(p, " (deleted)"); !strings.HasSuffix(p, strings.TrimPrefix(l.job, root)) {
+		return fmt.Sprintf("process %d was moved to cgroup %q", pid, p)
+	}
+	if threads, err := r.kernel.readFile(path.Join(l.job, l.threadsFile())); err == nil {
+		l.seen.threads = max(l.seen.threads, len(strings.Fields(threads)))
+		l.seen.crowded = l.seen.threads > 1 && r.cpus.Len() > 1
+	}
+	return ""
+}
+
+// ended tells a process that has ended, reaped or not.
+func ended(k kernel, pid int) bool {
+	text, err := k.readFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := cutLast(text, ")")
+	f := strings.Fields(rest)
+	return err != nil || len(f) > 0 && (f[0] == "Z" || f[0] == "X")
+}
+
+// threadsFile lists the threads of a cgroup.
+func (l *cgroupLayer) threadsFile() string {
+	if l.sets.unified {
+		return "cgroup.threads"
+	}
+	return "tasks"
+}
+
+func (l *cgroupLayer) state() LayerState {
+	s := LayerState{Layer: "cgroup", Asked: l.asked, Achieved: l.seen.achieved, Held: l.seen.count > 0 && l.seen.fault == ""}
+	var notes []string
+	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	if l.seen.fault != "" {
+		note("%s", l.seen.fault)
+	}
+	for _, p := range l.passed {
+		note("not %s", p)
+	}
+	if l.unmoved > 0 {
+		note("%d kernel threads cannot leave the CPUs", l.unmoved)
+	}
+	s.Note = strings.Join(notes, "; ")
+	if l.want == cgroupIsolated && l.seen.crowded {
+		s.Warning = fmt.Sprintf("the task has %d threads in an isolated partition, in which the kernel does not spread them over the CPUs: let it pin each, or use cgroup = \"root\"", l.seen.threads)
+	}
+	return s
+}
+
+func (l *cgroupLayer) birth(r *applied, b *Birth) error {
+	l.place.birth(b)
+	return nil
+}
+
+func (l *cgroupLayer) close() error { return l.place.close() }
+
+// firstError does one thing after the other until one fails.
+func firstError(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// placement is how a child gets into a cgroup: born there where the kernel can
+// (clone3 with CLONE_INTO_CGROUP, 5.7), else by writing itself into it before
+// its exec.
+type placement struct {
+	born  bool
+	dir   *os.File // the cgroup, to be born in
+	procs *os.File // its cgroup.procs, to write to
+	zero  []byte
+}
+
+func (p *placement) close() error {
+	var errs []error
+	for _, f := range []*os.File{p.dir, p.procs} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	p.dir, p.procs = nil, nil
+	return errors.Join(errs...)
+}
+
+// everyone is the CPUs that are there for all.
+func everyone(k kernel) (cpulist.Set, error) { return readSet(k, "/sys/devices/system/cpu/online") }

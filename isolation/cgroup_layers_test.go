@@ -1,0 +1,380 @@
+//go:build linux
+
+package isolation
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// hold puts a mode in force on a fake machine, as Apply does but for the own
+// threads, which are real.
+func hold(t *testing.T, k *fakeKernel, m Mode) (*Held, error) {
+	t.Helper()
+	s := &Session{kernel: k, options: Options{Say: func(text string) { t.Log(text) }}, journal: testJournal(t, k)}
+	h := &Held{session: s, run: &applied{mode: m, cpus: cpus(t, m.CPUs), fenced: cpus(t, m.CPUs), chosen: true, kernel: k}}
+	if m.Fence {
+		h.run.fenced = cpus(t, "2-3")
+	}
+	layers, findings := h.run.admit()
+	if err := findings.Err(); err != nil {
+		return nil, err
+	}
+	h.waived = findings.states()
+	if err := h.enforce(layers); err != nil {
+		return nil, errors.Join(err, h.Release())
+	}
+	return h, nil
+}
+
+// stateOf finds the state of one layer.
+func stateOf(t *testing.T, h *Held, layer string) LayerState {
+	t.Helper()
+	for _, s := range h.States() {
+		if s.Layer == layer {
+			return s
+		}
+	}
+	t.Fatalf("layer %q has no state", layer)
+	return LayerState{}
+}
+
+// child puts a task into the cgroup of the run.
+func child(t *testing.T, k *fakeKernel, h *Held) int {
+	t.Helper()
+	b, err := h.birth()
+	if err != nil || !b.placed {
+		t.Fatalf("birth %+v: %v", b, err)
+	}
+	k.threads[700] = &fakeThread{start: 700, name: "task", cgroup: h.run.cgroup, cpus: h.run.cpus}
+	return 700
+}
+
+func TestPartition(t *testing.T) {
+	for _, test := range []struct {
+		asked, achieved, outside string
+		fence                    bool
+	}{
+		{"true", "isolated", "0-1,4-7", true}, {"isolated", "isolated", "0-1,4-7", true}, {"root", "root", "0-1,4-7", true},
+		{"isolated", "isolated", "0-1,3-7", false}, {"member", "member", "0-7", false},
+	} {
+		k := newFake(t, false)
+		before := k.snapshot()
+		h, err := hold(t, k, Mode{Name: "m", CPUs: "2", Cgroup: test.asked, Fence: test.fence})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid := child(t, k, h)
+		h.Check(pid)
+		if got, err := k.effective(fakeRoot); err != nil || got.String() != test.outside {
+			t.Errorf("%s: others have %v, %v", test.asked, got, err)
+		}
+		if got := k.files[h.run.cgroup+"/cpuset.cpus"]; test.fence && got != "2" {
+			t.Errorf("%s: the task has CPUs %q", test.asked, got)
+		}
+		if err := h.Release(); err != nil {
+			t.Fatal(err)
+		}
+		if s := stateOf(t, h, "cgroup"); !s.Held || s.Achieved != test.achieved || s.Note != "" {
+			t.Errorf("%s: state %+v", test.asked, s)
+		}
+		if test.fence {
+			if s := stateOf(t, h, "fence"); !s.Held || !strings.Contains(s.Achieved, "siblings 3 empty") {
+				t.Errorf("fence: %+v", s)
+			}
+		}
+		if k.snapshot() != before {
+			t.Errorf("%s: left\n%s\nwant\n%s", test.asked, k.snapshot(), before)
+		}
+	}
+}
+
+// The strongest that holds: a kernel that makes no partition leaves a member,
+// and the reason is told.
+func TestPartitionRefused(t *testing.T) {
+	const reason = "Cpu list in cpuset.cpus not exclusive"
+	k := newFake(t, false)
+	k.reason = reason
+	before := k.snapshot()
+	h, err := hold(t, k, Mode{CPUs: "2-3", Cgroup: "true"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	child(t, k, h)
+	if err := h.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if s := stateOf(t, h, "cgroup"); !s.Held || s.Achieved != "member" || !strings.Contains(s.Note, "not isolated: "+reason) {
+		t.Errorf("state %+v", s)
+	}
+	_, err = hold(t, k, Mode{Name: "m", CPUs: "2-3", Cgroup: "isolated"})
+	var u *Unsupported
+	if !errors.As(err, &u) || u.Layer != "cgroup" || u.Mode != "m" || !strings.Contains(u.Reason, reason) || !strings.Contains(u.Hint, "AllowedCPUs") {
+		t.Errorf("refused with %v", err)
+	}
+	h, err = hold(t, k, Mode{CPUs: "2-3", Cgroup: "isolated", Optional: []string{"cgroup"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if s := stateOf(t, h, "cgroup"); s.Held || !s.Optional || !strings.Contains(s.Note, reason) || s.Asked != "isolated" {
+		t.Errorf("waived: %+v", s)
+	}
+	if k.snapshot() != before {
+		t.Errorf("left\n%s\nwant\n%s", k.snapshot(), before)
+	}
+}
+
+// A partition that changes while the run lasts does not hold, whatever it is
+// afterwards.
+func TestPartitionThatIsLost(t *testing.T) {
+	for _, test := range []struct {
+		lose func(k *fakeKernel, h *Held)
+		note string
+	}{
+		{func(k *fakeKernel, h *Held) { k.files[dirOf(h)+"/cpuset.cpus.partition"] = "isolated invalid" }, `became "isolated invalid"`},
+		{func(k *fakeKernel, h *Held) { k.files[dirOf(h)+"/cpuset.cpus"] = "2" }, "its CPUs became CPU 2"},
+		{func(k *fakeKernel, h *Held) { delete(k.files, dirOf(h)+"/cpuset.cpus.partition") }, "the partition is gone"},
+		{func(k *fakeKernel, h *Held) { k.threads[700].cgroup = fakeRoot }, "process 700 was moved"},
+	} {
+		k := newFake(t, false)
+		h, err := hold(t, k, Mode{CPUs: "2-3", Cgroup: "true"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid := child(t, k, h)
+		h.Check(pid)
+		file, cpuList := k.files[dirOf(h)+"/cpuset.cpus.partition"], k.files[dirOf(h)+"/cpuset.cpus"]
+		test.lose(k, h)
+		h.Check(pid)
+		k.files[dirOf(h)+"/cpuset.cpus.partition"], k.files[dirOf(h)+"/cpuset.cpus"] = file, cpuList
+		k.threads[700].cgroup = h.run.cgroup
+		if err := h.Release(); err != nil {
+			t.Fatal(err)
+		}
+		if s := stateOf(t, h, "cgroup"); s.Held || !strings.Contains(s.Note, test.note) {
+			t.Errorf("state %+v, want %q", s, test.note)
+		}
+	}
+}
+
+func dirOf(h *Held) string { return strings.TrimSuffix(h.run.cgroup, "/"+jobName) }
+
+func TestThreadsInAnIsolatedPartition(t *testing.T) {
+	for _, test := range []struct {
+		cgroup, cpus string
+		warns        bool
+	}{{"isolated", "2-3", true}, {"root", "2-3", false}, {"isolated", "2", false}} {
+		k := newFake(t, false)
+		h, err := hold(t, k, Mode{CPUs: test.cpus, Cgroup: test.cgroup})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid := child(t, k, h)
+		k.threads[701] = &fakeThread{start: 701, cgroup: h.run.cgroup, cpus: h.run.cpus}
+		h.Check(pid)
+		if err := h.Release(); err != nil {
+			t.Fatal(err)
+		}
+		if s := stateOf(t, h, "cgroup"); !s.Held || (s.Warning != "") != test.warns {
+			t.Errorf("%+v: state %+v", test, s)
+		}
+	}
+}
+
+func TestCpusetV1(t *testing.T) {
+	k := newFake(t, true)
+	before := k.snapshot()
+	h, err := hold(t, k, Mode{CPUs: "2", Cgroup: "true"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k.files[h.run.cgroup+"/cpuset.mems"] != "0" || k.files[h.run.cgroup+"/cpuset.cpus"] != "2" || k.files[workqueueMask] == "ff" {
+		t.Errorf("in force:\n%s", k.snapshot())
+	}
+	h.Check(child(t, k, h))
+	if err := h.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if s := stateOf(t, h, "cgroup"); !s.Held || s.Achieved != "cpuset of version 1" {
+		t.Errorf("state %+v", s)
+	}
+	if k.snapshot() != before {
+		t.Errorf("left\n%s\nwant\n%s", k.snapshot(), before)
+	}
+	var u *Unsupported
+	if _, err := hold(t, k, Mode{CPUs: "2", Cgroup: "isolated"}); !errors.As(err, &u) || !strings.Contains(u.Reason, "version 1") {
+		t.Errorf("a partition of version 1: %v", err)
+	}
+}
+
+func TestShield(t *testing.T) {
+	k := newFake(t, true)
+	before := k.snapshot()
+	h, err := hold(t, k, Mode{CPUs: "2", Cgroup: "true", Shield: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k.files[fakeRootV1+"/cpuset.sched_load_balance"] != "0" || k.threads[1].cpus.String() != "0-1,3-7" || k.threads[20].cgroup != fakeRootV1 {
+		t.Errorf("in force:\n%s", k.snapshot())
+	}
+	h.Check(child(t, k, h))
+	// Who is born in the meantime comes back too, and lives.
+	k.threads[800] = &fakeThread{start: 800, cgroup: k.threads[1].cgroup, cpus: k.threads[1].cpus}
+	if err := h.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if s := stateOf(t, h, "shield"); !s.Held {
+		t.Errorf("state %+v", s)
+	}
+	if th := k.threads[800]; th == nil || th.cgroup != fakeRootV1 {
+		t.Errorf("a process that was born meanwhile is %+v", th)
+	}
+	delete(k.threads, 800)
+	if k.snapshot() != before {
+		t.Errorf("left\n%s\nwant\n%s", k.snapshot(), before)
+	}
+}
+
+// Every change that any of the modes makes fails once, and every cause: the
+// error names a layer, and the machine is as it was.
+func TestEveryChangeOfALayerFails(t *testing.T) {
+	points := 0
+	for _, v1 := range []bool{false, true} {
+		for _, m := range []Mode{
+			{CPUs: "2", Cgroup: "true", Fence: !v1}, {CPUs: "2-3", Cgroup: "member"}, {CPUs: "2", Cgroup: "true", Shield: v1},
+		} {
+			for _, cause := range []error{syscall.EIO, syscall.EPERM, syscall.ENOSPC, syscall.ENOENT, syscall.EBUSY} {
+				for nth := 1; ; nth++ {
+					k := newFake(t, v1)
+					before := k.snapshot()
+					failed := ""
+					k.fault = func(k *fakeKernel, what string) error {
+						if k.changes == nth {
+							failed = what
+							return cause
+						}
+						return nil
+					}
+					h, err := hold(t, k, m)
+					var u *Unsupported
+					if err != nil && (!errors.As(err, &u) || u.Layer == "" || u.Reason == "" || u.Hint == "") {
+						t.Errorf("%v at %s: %v", cause, failed, err)
+					}
+					if err == nil {
+						if err := h.Release(); err != nil {
+							t.Errorf("%v at %s: released: %v", cause, failed, err)
+						}
+					}
+					if failed == "" {
+						break
+					}
+					points++
+					if got := k.snapshot(); got != before {
+						t.Errorf("%v at change %d of %+v (%s): %v; left\n%s\nwant\n%s", cause, nth, m, failed, err, got, before)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d changes failed", points)
+	if points < 100 {
+		t.Errorf("only %d changes failed", points)
+	}
+}
+
+func TestFindCpusets(t *testing.T) {
+	for _, test := range []struct {
+		name, mounts, controllers, own string
+		want                           cpusets
+		refused                        string
+	}{
+		{"unified", "1 1 0:1 / /sys/fs/cgroup rw shared:1 - cgroup2 c rw", "cpuset cpu", "0::/", cpusets{unified: true, root: "/sys/fs/cgroup", prefix: "cpuset."}, ""},
+		{"v1", "1 1 0:1 / /sys/fs/cgroup/cpuset rw - cgroup c rw,cpuset", "", "3:cpuset:/", cpusets{root: "/sys/fs/cgroup/cpuset", mount: "/sys/fs/cgroup/cpuset", prefix: "cpuset."}, ""},
+		{"hybrid", "1 1 0:1 / /sys/fs/cgroup/unified rw - cgroup2 c rw\n2 1 0:2 / /sys/fs/cgroup/cpuset rw - cgroup c rw,cpuset", "cpu", "3:cpuset:/a\n0::/b",
+			cpusets{root: "/sys/fs/cgroup/cpuset/a", mount: "/sys/fs/cgroup/cpuset", prefix: "cpuset."}, ""},
+		{"container", "2 1 0:2 /docker/x /sys/fs/cgroup/cpuset ro - cgroup c rw,cpuset", "", "3:cpuset:/docker/x/y",
+			cpusets{root: "/sys/fs/cgroup/cpuset/y", mount: "/sys/fs/cgroup/cpuset", prefix: "cpuset."}, ""},
+		{"noprefix", "2 1 0:2 / /dev/cpuset rw - cpuset c rw", "", "3:cpuset:/", cpusets{root: "/dev/cpuset", mount: "/dev/cpuset"}, ""},
+		{"none", "2 1 0:2 / /sys/fs/cgroup/cpu rw - cgroup c rw,cpu", "", "3:cpu:/", cpusets{}, "no cpuset controller"},
+		{"nothing", "", "", "", cpusets{}, "no cpuset controller"},
+	} {
+		k := newFake(t, false)
+		k.files = map[string]string{"/proc/self/mountinfo": test.mounts}
+		if test.controllers != "" {
+			for _, m := range parseCgroupMounts(test.mounts) {
+				if m.unified {
+					k.files[m.path+"/cgroup.controllers"] = test.controllers
+				}
+			}
+		}
+		got, err := findCpusets(&ownCgroup{k, test.own})
+		var u *Unsupported
+		if test.refused == "" && (err != nil || got != test.want) || test.refused != "" && (!errors.As(err, &u) || !strings.Contains(u.Reason, test.refused)) {
+			t.Errorf("%s: %+v, %v", test.name, got, err)
+		}
+	}
+}
+
+// ownCgroup is a machine on which this process is in a given cgroup.
+type ownCgroup struct {
+	*fakeKernel
+	text string
+}
+
+func (o *ownCgroup) readFile(name string) (string, error) {
+	if name == "/proc/self/cgroup" {
+		return o.text, nil
+	}
+	return o.fakeKernel.readFile(name)
+}
+
+func TestRelease(t *testing.T) {
+	for _, test := range []struct {
+		text   string
+		old    bool // before 6.2
+		failed bool
+	}{
+		{"6.1.0-50-cloud-amd64", true, false}, {"6.2.0", false, false}, {"6.12", false, false}, {"5.10.223", true, false}, {"7.0-rc1", false, false},
+		{"", false, true}, {"six", false, true}, {"6", false, true}, {"6.", false, true},
+	} {
+		got, err := parseRelease(test.text)
+		if (err != nil) != test.failed || err == nil && got.before(6, 2) != test.old {
+			t.Errorf("%q: %+v, %v", test.text, got, err)
+		}
+	}
+}
+
+func TestBystandersRemembered(t *testing.T) {
+	for _, test := range []struct {
+		release string
+		want    []string
+	}{{"6.1.0", []string{"a b) c", "irq/9-acpi", "pinned"}}, {"6.12.0", []string{"irq/9-acpi"}}} {
+		k := newFake(t, false)
+		k.release = test.release
+		h, err := hold(t, k, Mode{CPUs: "2-3", Cgroup: "true"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, e := range h.run.journal.entries {
+			if e.Kind == KindBystander {
+				names = append(names, e.Label)
+			}
+		}
+		slices.Sort(names)
+		if !slices.Equal(names, test.want) {
+			t.Errorf("%s: remembered %q", test.release, names)
+		}
+		// Who pins a bystander meanwhile keeps it so.
+		k.threads[101].cpus = cpus(t, "5")
+		if err := h.Release(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

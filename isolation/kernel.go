@@ -1,0 +1,84 @@
+package isolation
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"goset/cpulist"
+)
+
+// kernel is everything through which a layer changes the machine. Paths are the
+// kernel's own, as /proc/irq/24/smp_affinity_list; where they lie is the
+// implementation's business. Tests put a tree of files and failing writes in
+// its place.
+type kernel interface {
+	// readFile returns a kernel file without its line end.
+	readFile(path string) (string, error)
+	// writeFile writes a value into a file that exists, in one write.
+	writeFile(path, value string) error
+	// open opens a cgroup's folder or file for a child.
+	open(path string, flags int) (*os.File, error)
+	// mkdir and rmdir make and remove a cgroup.
+	mkdir(path string) error
+	rmdir(path string) error
+	// entries lists the names in a folder.
+	entries(path string) ([]string, error)
+	// affinity and setAffinity are for one thread.
+	affinity(tid int) (cpulist.Set, error)
+	setAffinity(tid int, cpus cpulist.Set) error
+	// signal signals the process that had the pid since start, in clock ticks
+	// since boot, and no other: ESRCH when it is gone.
+	signal(pid int, start uint64, sig syscall.Signal) error
+	// systemctl runs systemctl and returns what it printed. The error is for
+	// what kept it from running, and for an exit status other than 0.
+	systemctl(args ...string) (string, error)
+	// self is the pid of this process.
+	self() (int, error)
+	// bootID names this boot.
+	bootID() (string, error)
+}
+
+// startOf reads when a process or thread was started, in clock ticks since
+// boot. With its number it names a task of this boot for good.
+func startOf(k kernel, pid int) (uint64, error) {
+	text, err := k.readFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return 0, err
+	}
+	_, start, err := parseTaskStat(text)
+	if err != nil {
+		return 0, fmt.Errorf("cannot read the start of process %d: %v", pid, err)
+	}
+	return start, nil
+}
+
+// parseTaskStat takes the flags (field 9) and the start (field 22) from a stat
+// line. The name in parentheses is whatever the task likes, so what counts is
+// behind the last one.
+func parseTaskStat(text string) (flags, start uint64, err error) {
+	_, rest, ok := cutLast(text, ")")
+	f := strings.Fields(rest)
+	if !ok || len(f) < 20 {
+		return 0, 0, fmt.Errorf("%.60q is no stat line", text)
+	}
+	if flags, err = strconv.ParseUint(f[6], 10, 64); err != nil {
+		return 0, 0, fmt.Errorf("flags %q are no number", f[6])
+	}
+	if start, err = strconv.ParseUint(f[19], 10, 64); err != nil {
+		return 0, 0, fmt.Errorf("start %q is no number", f[19])
+	}
+	return flags, start, nil
+}
+
+// cutLast is strings.Cut at the last separator.
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}

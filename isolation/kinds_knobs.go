@@ -1,0 +1,116 @@
+package isolation
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"goset/cpulist"
+)
+
+// The kinds of change of the layers about interrupts, clocks and hotplug.
+const (
+	// KindIRQ is the smp_affinity_list of an interrupt: its number may come to
+	// be another device's.
+	KindIRQ Kind = "irq"
+	// KindSpread is an interrupt whose CPUs go offline, for which the kernel
+	// then takes all CPUs. The new value is what that holds at least.
+	KindSpread Kind = "spread"
+	// KindStranded is a thread that loses CPUs which go offline: the kernel
+	// then lets it run on all CPUs of its cpuset, or on what is left of its
+	// own. The new value is what the first holds at least, and after a
+	// semicolon, where there is one, the second.
+	KindStranded Kind = "stranded"
+	// KindClock is a limit of a clock, in kHz. Drivers round what is written.
+	KindClock Kind = "clock"
+	// KindFloor is a number that the kernel lowers as a side effect. The new
+	// value is the old one.
+	KindFloor Kind = "floor"
+)
+
+// knobKind is the table of these kinds.
+func knobKind(name Kind) (kind, bool) {
+	file := kind{valid: validFile, read: kernel.readFile, write: kernel.writeFile}
+	switch name {
+	case KindIRQ, KindSpread:
+		file.valid, file.same, file.identify = validIRQ, sameCPUs, identifyIRQ
+		if name == KindSpread {
+			file.ours = holdsCPUs
+		}
+		return file, true
+	case KindStranded:
+		return kind{valid: validTask, read: readAffinity, write: writeAffinity, same: sameCPUs, ours: strandedCPUs}, true
+	case KindClock:
+		file.same, file.ours = sameNumber, nearClock
+		return file, true
+	case KindFloor:
+		file.same, file.ours = sameNumber, lowered
+		return file, true
+	}
+	return kind{}, false
+}
+
+var irqFile = regexp.MustCompile(`^/proc/irq/(\d{1,9})/smp_affinity_list$`)
+
+// validIRQ accepts the affinity of an interrupt.
+func validIRQ(object string) error {
+	if !irqFile.MatchString(object) {
+		return fmt.Errorf("%.200q is no affinity of an interrupt", object)
+	}
+	return nil
+}
+
+// identifyIRQ names the device behind an interrupt: what sysfs says (from
+// kernel 4.9 on), or the handlers that have folders in /proc/irq/N.
+func identifyIRQ(k kernel, object string) (string, error) {
+	number := irqFile.FindStringSubmatch(object)[1]
+	var words []string
+	for _, name := range []string{"chip_name", "hwirq", "actions"} {
+		text, err := optionalFile(k, "/sys/kernel/irq/"+number+"/"+name)
+		if err != nil {
+			return "", err
+		}
+		words = append(words, text)
+	}
+	if id := strings.Join(words, " "); strings.TrimSpace(id) != "" {
+		return strings.ToValidUTF8(id, "?"), nil
+	}
+	names, err := k.entries("/proc/irq/" + number)
+	if err != nil {
+		return "", err
+	}
+	names = slices.DeleteFunc(names, func(n string) bool {
+		return slices.Contains([]string{"affinity_hint", "effective_affinity", "effective_affinity_list", "node", "smp_affinity", "smp_affinity_list", "spurious"}, n)
+	})
+	slices.Sort(names)
+	return strings.ToValidUTF8(strings.Join(names, " "), "?"), nil
+}
+
+// holdsCPUs says that a list holds all CPUs of another one that is not empty.
+func holdsCPUs(current, least string) bool {
+	now, nerr := cpulist.Parse(strings.TrimSpace(current))
+	want, werr := cpulist.Parse(strings.TrimSpace(least))
+	return nerr == nil && werr == nil && !want.Empty() && want.SubsetOf(now)
+}
+
+// strandedCPUs says that a thread's CPUs are what losing some made of them.
+func strandedCPUs(current, written string) bool {
+	least, rest, _ := strings.Cut(written, ";")
+	return holdsCPUs(current, least) || rest != "" && sameCPUs(current, rest)
+}
+
+// nearClock says that a limit came of writing another one.
+func nearClock(current, written string) bool {
+	got, gerr := parseKHz(current)
+	want, werr := parseKHz(written)
+	return gerr == nil && werr == nil && near(got, want)
+}
+
+// lowered says that a number is below what it was.
+func lowered(current, before string) bool {
+	now, nerr := strconv.ParseInt(strings.TrimSpace(current), 10, 64)
+	was, werr := strconv.ParseInt(strings.TrimSpace(before), 10, 64)
+	return nerr == nil && werr == nil && now < was
+}

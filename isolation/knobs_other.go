@@ -1,0 +1,33 @@
+//go:build !linux
+
+package isolation
+
+import "runtime"
+
+// foreignLayer stands in for a layer that only Linux has. It is refused before
+// anything else is asked of it.
+type foreignLayer struct{ name string }
+
+func (l foreignLayer) key() string { return l.name }
+
+func (l foreignLayer) probe(*applied) *Unsupported {
+	return &Unsupported{Reason: "only Linux has it, and this is " + runtime.GOOS, Hint: "leave it out, or name it in optional to run without it"}
+}
+
+func (foreignLayer) enforce(*applied) error { return noAffinity() }
+func (foreignLayer) check(*applied, moment) {}
+func (l foreignLayer) state() LayerState    { return LayerState{Layer: l.name} }
+
+// foreign is the stand-in when the layer is asked for.
+func foreign(asked bool, name string) layer {
+	if !asked {
+		return nil
+	}
+	return foreignLayer{name}
+}
+
+func newNiceLayer(r *applied) layer { return foreign(r.mode.Nice != nil, "nice") }
+func newFIFOLayer(r *applied) layer { return foreign(r.mode.FIFO != 0, "fifo") }
+func newASLRLayer(r *applied) layer { return foreign(r.mode.ASLR != nil, "aslr") }
+func newTHPLayer(r *applied) layer  { return foreign(r.mode.THP != "", "thp") }
+func newUserLayer(r *applied) layer { return foreign(r.mode.User != "", "user") }

@@ -1,0 +1,181 @@
+package isolation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// DefaultLock is the file whose lock is the machine's: everybody can open it,
+// so that runs without root take their turn too, nobody can write, exchange or
+// remove it, and it is there without having been made.
+const DefaultLock = "/sys/devices/system/cpu/online"
+
+// machineLock is the lock that two sessions on one machine take turns with.
+type machineLock struct{ file *os.File } // nil: an ancestor holds it
+
+// Holder is who has the machine lock.
+type Holder struct {
+	PID   int // 0: not to be seen from here
+	Name  string
+	Since time.Time // when the process was started; zero: not known
+}
+
+// String says pid, command and since when.
+func (h Holder) String() string {
+	if h.PID == 0 {
+		return "a process that cannot be seen from here"
+	}
+	s := fmt.Sprintf("process %d", h.PID)
+	if h.Name != "" {
+		s += fmt.Sprintf(" (%s)", h.Name)
+	}
+	if !h.Since.IsZero() {
+		s += ", running since " + h.Since.Format("15:04:05 on 2006-01-02")
+	}
+	return s
+}
+
+// LockedError says that somebody else has the machine.
+type LockedError struct{ Holder Holder }
+
+func (e *LockedError) Error() string {
+	return fmt.Sprintf("cannot use this machine: %s has its lock (wait for it with -wait 10m)", e.Holder)
+}
+
+// lockPoll is how often a waiter looks whether the lock is free: flock itself
+// cannot be given a deadline.
+const lockPoll = 100 * time.Millisecond
+
+// lockMachine takes the lock, waiting for it at most so long. waits is told
+// who has it, once for every holder. A session started by a run of another is
+// that one's guest: it does not wait for its own ancestor.
+func lockMachine(ctx context.Context, path string, wait time.Duration, waits func(Holder)) (*machineLock, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the lock of this machine: %w", err)
+	}
+	deadline := time.Now().Add(wait)
+	var told *Holder
+	for {
+		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return &machineLock{file}, nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			file.Close()
+			return nil, fmt.Errorf("cannot lock %s: %w", path, err)
+		}
+		holder := lockHolder(file)
+		if holder.PID != 0 && isAncestor(holder.PID) {
+			return &machineLock{}, file.Close()
+		}
+		if time.Now().After(deadline) {
+			file.Close()
+			return nil, &LockedError{holder}
+		}
+		if told == nil || told.PID != holder.PID {
+			told = &holder
+			waits(holder)
+		}
+		select {
+		case <-ctx.Done():
+			file.Close()
+			return nil, ctx.Err()
+		case <-time.After(lockPoll):
+		}
+	}
+}
+
+func (l *machineLock) unlock() error {
+	if l.file == nil {
+		return nil
+	}
+	// Closing frees the lock.
+	return l.file.Close()
+}
+
+// lockHolder finds who holds the lock of an open file.
+func lockHolder(file *os.File) Holder {
+	var st unix.Stat_t
+	if unix.Fstat(int(file.Fd()), &st) != nil {
+		return Holder{}
+	}
+	text, err := os.ReadFile("/proc/locks")
+	if err != nil {
+		return Holder{}
+	}
+	pid := parseLocks(string(text), uint64(st.Dev), st.Ino)
+	if pid < 1 {
+		return Holder{}
+	}
+	return describe(pid)
+}
+
+// parseLocks finds the holder of a lock in /proc/locks:
+//
+//	1: FLOCK  ADVISORY  WRITE 7855 00:16:3564 0 EOF
+//
+// Waiters stand below with "->". A holder in another PID namespace has the
+// number 0 or -1.
+func parseLocks(text string, dev, inode uint64) int {
+	want := fmt.Sprintf("%02x:%02x:%d", unix.Major(dev), unix.Minor(dev), inode)
+	for _, line := range strings.Split(text, "\n") {
+		f := strings.Fields(line)
+		if len(f) < 6 || f[1] != "FLOCK" || f[5] != want {
+			continue
+		}
+		if pid, err := strconv.Atoi(f[4]); err == nil && pid > 0 {
+			return pid
+		}
+	}
+	return 0
+}
+
+// describe says what can be learned of a process.
+func describe(pid int) Holder {
+	h := Holder{PID: pid}
+	if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil {
+		words := strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
+		h.Name = fmt.Sprintf("%.100q", strings.Join(words, " "))
+	}
+	start, err := startOf(machine{}, pid)
+	var up unix.Timespec
+	if err == nil && unix.ClockGettime(unix.CLOCK_BOOTTIME, &up) == nil {
+		// USER_HZ is 100 on every Linux that Go runs on.
+		h.Since = time.Now().Add(time.Duration(start)*10*time.Millisecond - time.Duration(up.Nano())).Truncate(time.Second)
+	}
+	return h
+}
+
+// isAncestor reports whether this process descends from another one.
+func isAncestor(pid int) bool {
+	at := os.Getppid()
+	for range 1000 {
+		if at == pid {
+			return true
+		}
+		if at <= 1 {
+			return false
+		}
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", at))
+		if err != nil {
+			return false
+		}
+		_, rest, _ := cutLast(string(text), ")")
+		f := strings.Fields(rest)
+		if len(f) < 2 {
+			return false
+		}
+		if at, err = strconv.Atoi(f[1]); err != nil {
+			return false
+		}
+	}
+	return false
+}

@@ -1,0 +1,427 @@
+package isolation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"goset/cpulist"
+	"goset/host"
+)
+
+// Options says how a session uses the machine. The zero value is the default
+// of each, without a guard.
+type Options struct {
+	// State is the folder of the journals; "": DefaultState.
+	State string
+	// Lock is the file whose lock the session takes; "": DefaultLock.
+	Lock string
+	// Wait is how long to wait for the lock; 0: not at all.
+	Wait time.Duration
+	// Guard is the command that runs Guard with the folder and the name of the
+	// journal as further arguments; nil: none.
+	Guard []string
+	// Say is told what a person should know; nil: nobody.
+	Say func(string)
+}
+
+// Session is one process's time on the machine: the machine lock, and when
+// something is to be changed, the journal and the guard. It is not safe for
+// concurrent use.
+type Session struct {
+	options Options
+	kernel  kernel
+	lock    *machineLock
+	folder  *folder
+	journal *Journal
+	guard   *guard
+	// unjournaled is why nothing can be journalled, and so nothing changed.
+	unjournaled error
+	sheltered   int  // entries of the journal that are the guard's
+	moved       bool // the guard is in its shelter
+}
+
+// Open takes the machine lock and refuses a machine that an earlier session
+// left changed. The error is a *LockedError when somebody else has the lock,
+// and a *StaleError when there is something to restore.
+func Open(ctx context.Context, o Options) (*Session, error) {
+	if o.State == "" {
+		o.State = DefaultState
+	}
+	if o.Lock == "" {
+		o.Lock = DefaultLock
+	}
+	if o.Say == nil {
+		o.Say = func(string) {}
+	}
+	lock, err := lockMachine(ctx, o.Lock, o.Wait, func(h Holder) {
+		o.Say(fmt.Sprintf("waiting up to %v for this machine: %s has its lock", o.Wait, h))
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{options: o, kernel: machine{}, lock: lock}
+	s.folder, err = openState(o.State)
+	if err != nil {
+		// Runs that change nothing need no journal.
+		s.unjournaled = err
+		return s, nil
+	}
+	if err := s.refuseStale(); err != nil {
+		s.folder.close()
+		return nil, errors.Join(err, lock.unlock())
+	}
+	if os.Geteuid() != 0 {
+		s.unjournaled = errors.New("it needs root")
+	}
+	return s, nil
+}
+
+// openState opens the folder, and makes it when this user is root.
+func openState(path string) (*folder, error) { return openFolder(path, os.Geteuid() == 0) }
+
+// StaleError says that a session ended without undoing what it changed.
+type StaleError struct {
+	Journals []string
+	State    string
+}
+
+func (e *StaleError) Error() string {
+	restore := "goset-bench restore"
+	if e.State != DefaultState {
+		restore += " -state " + e.State
+	}
+	return fmt.Sprintf("cannot use this machine: an earlier session ended without undoing what it changed (%v); undo it with: sudo %s", e.Journals, restore)
+}
+
+// guardTime is how long a guard that lives is given to undo what its session
+// left, before the next session calls it stale.
+const guardTime = 2 * time.Second
+
+// refuseStale finds journals whose writer is gone. A guard may be about to
+// replay one.
+func (s *Session) refuseStale() error {
+	deadline := time.Now().Add(guardTime)
+	for {
+		stale, err := s.stale()
+		if err != nil || len(stale) == 0 {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return &StaleError{stale, s.options.State}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// stale lists the journals whose writer is gone, but for those of another boot:
+// these are dropped.
+func (s *Session) stale() ([]string, error) {
+	names, err := s.folder.journals()
+	if err != nil {
+		return nil, err
+	}
+	var stale []string
+	for _, name := range names {
+		pid, start := writerOf(name)
+		if lives(s.kernel, pid, start) {
+			continue
+		}
+		dropped, err := s.dropForeign(name)
+		if err != nil {
+			s.options.Say(err.Error())
+		}
+		if !dropped {
+			stale = append(stale, name)
+		}
+	}
+	return stale, nil
+}
+
+// lives tells a writer that is there from one that has ended, reaped or not, and
+// from another process with its number.
+func lives(k kernel, pid int, start uint64) bool {
+	now, err := startOf(k, pid)
+	return err == nil && now == start && !ended(k, pid)
+}
+
+// dropForeign removes a journal of another boot.
+func (s *Session) dropForeign(name string) (bool, error) {
+	file, err := s.folder.open(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return true, nil // its guard was quicker
+	}
+	if errors.Is(err, os.ErrPermission) {
+		return false, nil // root's
+	}
+	if err != nil {
+		return false, err
+	}
+	if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		return false, file.Close()
+	}
+	boot, err := s.kernel.bootID()
+	if err != nil {
+		return false, errors.Join(err, file.Close())
+	}
+	entries, faults := parseJournal(file)
+	for _, e := range entries {
+		if e.Boot == boot {
+			return false, file.Close()
+		}
+	}
+	if len(faults) > 0 {
+		return false, file.Close()
+	}
+	if len(entries) > 0 {
+		s.options.Say(fmt.Sprintf("dropped journal %s of another boot: its %d changes ended with it", name, len(entries)))
+	}
+	return true, s.folder.remove(file)
+}
+
+// openJournal makes the journal of this session, when the first layer wants to
+// write to it.
+func (s *Session) openJournal() (*Journal, error) {
+	if s.journal != nil {
+		return s.journal, s.keepGuard()
+	}
+	if s.unjournaled != nil {
+		return nil, s.unjournaled
+	}
+	boot, err := s.kernel.bootID()
+	if err != nil {
+		return nil, fmt.Errorf("cannot tell this boot: %w", err)
+	}
+	start, err := startOf(s.kernel, os.Getpid())
+	if err != nil {
+		return nil, err
+	}
+	// The guard before the journal: there is no moment at which something of
+	// this session is there and nobody watches.
+	name := fmt.Sprintf("journal-%d-%d", os.Getpid(), start)
+	if err := s.startGuard(name); err != nil {
+		return nil, err
+	}
+	file, err := s.folder.create(name)
+	if err != nil {
+		return nil, errors.Join(err, s.dismissGuard())
+	}
+	s.journal = newJournal(s.kernel, file, boot)
+	return s.journal, s.shelterGuard()
+}
+
+// startGuard starts the guard of a journal, where there is to be one.
+func (s *Session) startGuard(name string) error {
+	if s.options.Guard == nil {
+		return nil
+	}
+	g, err := startGuard(s.options.Guard, s.folder.path, name)
+	s.guard = g
+	return err
+}
+
+func (s *Session) dismissGuard() error {
+	g := s.guard
+	s.guard = nil
+	if g == nil {
+		return nil
+	}
+	return g.dismiss()
+}
+
+// shelterGuard makes the guard's cgroups and moves it there.
+func (s *Session) shelterGuard() error {
+	if s.guard == nil {
+		return nil
+	}
+	id, err := newID()
+	if err != nil {
+		return err
+	}
+	dirs, err := shelters(s.journal, id)
+	s.sheltered = s.journal.Mark()
+	if err != nil {
+		return err
+	}
+	err = s.guard.moveTo(s.kernel, dirs)
+	s.moved = err == nil
+	return err
+}
+
+// keepGuard starts another guard when it was killed: nothing is changed
+// unguarded.
+func (s *Session) keepGuard() error {
+	if s.guard == nil || s.guard.alive() && s.moved {
+		return nil
+	}
+	if s.journal.Mark() > s.sheltered {
+		return errors.New("cannot go on: the guard is gone while changes are in force")
+	}
+	s.moved = false
+	if s.guard.alive() {
+		if u := s.journal.UndoTo(0); u.Err != nil {
+			return u.Err
+		}
+		return s.shelterGuard()
+	}
+	// It is gone, so this waits for nothing.
+	if err := s.dismissGuard(); err != nil {
+		return err
+	}
+	if err := s.startGuard(filepath.Base(s.journal.file.Name())); err != nil {
+		return err
+	}
+	if u := s.journal.UndoTo(0); u.Err != nil {
+		return u.Err
+	}
+	return s.shelterGuard()
+}
+
+// Close undoes what is still in force, dismisses the guard and frees the
+// machine. A journal that could not be undone is kept for Restore.
+func (s *Session) Close() error {
+	if s == nil {
+		return nil
+	}
+	errs := []error{s.closeJournal()}
+	if s.folder != nil {
+		s.folder.close()
+	}
+	return errors.Join(append(errs, s.lock.unlock())...)
+}
+
+func (s *Session) closeJournal() error {
+	if s.journal == nil {
+		return nil
+	}
+	errs := []error{s.undo(s.sheltered)}
+	file, g := s.journal.file, s.guard
+	s.journal, s.guard = nil, nil
+	name := filepath.Base(file.Name())
+	// Its end is the guard's to make; where there is none, or it was killed,
+	// it is made here.
+	errs = append(errs, file.Close())
+	if g != nil {
+		errs = append(errs, g.dismiss())
+	}
+	file, err := s.folder.open(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return errors.Join(errs...)
+	}
+	if err == nil {
+		err = heal(s.folder, file, "this process", s.options.Say)
+	}
+	return errors.Join(append(errs, err)...)
+}
+
+// undo replays the journal back to a mark and says what was left.
+func (s *Session) undo(mark int) error {
+	u := s.journal.UndoTo(mark)
+	for _, left := range u.Left {
+		s.options.Say(left)
+	}
+	return u.Err
+}
+
+// Restore undoes what sessions that are gone left behind, and leaves alone what
+// is of sessions that are there. healed counts the journals.
+func Restore(o Options) (healed int, err error) {
+	if o.State == "" {
+		o.State = DefaultState
+	}
+	if o.Say == nil {
+		o.Say = func(string) {}
+	}
+	f, err := openFolder(o.State, false)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer f.close()
+	names, err := f.journals()
+	if err != nil {
+		return 0, err
+	}
+	var errs []error
+	for _, name := range names {
+		pid, start := writerOf(name)
+		if lives(machine{}, pid, start) {
+			o.Say(fmt.Sprintf("%s is in use by %s", name, describe(pid)))
+			continue
+		}
+		file, err := f.open(name)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = heal(f, file, fmt.Sprintf("process %d", pid), o.Say)
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		healed++
+	}
+	return healed, errors.Join(errs...)
+}
+
+// newRun describes a run to its layers. Without a session nothing can be
+// changed but the child.
+func (s *Session) newRun(m Mode, cpus cpulist.Set) *applied {
+	r := &applied{mode: m, cpus: cpus, fenced: cpus, kernel: machine{}, root: host.Local, unjournaled: errors.New("it needs root")}
+	if m.Fence {
+		// Siblings that are offline are no danger, and no cpuset takes them:
+		// the kernel does not list them.
+		cores, err := host.Local.Siblings(cpus)
+		if err != nil {
+			r.unknownCores = err
+		}
+		r.fenced = cpus.Union(cores)
+	}
+	if s != nil {
+		r.kernel, r.unjournaled = s.kernel, s.unjournaled
+	}
+	return r
+}
+
+// ready opens the journal when a layer is going to change the machine.
+func (s *Session) ready(h *Held, layers []layer) error {
+	if !slices.ContainsFunc(layers, changesMachine) {
+		h.mark = s.mark()
+		return nil
+	}
+	j, err := s.openJournal()
+	if err != nil {
+		return err
+	}
+	// What the run before could not undo may be undone by now.
+	if err := s.undo(s.sheltered); err != nil {
+		return fmt.Errorf("cannot start a run: changes of the one before are still in force: %w", err)
+	}
+	h.run.journal, h.mark = j, j.Mark()
+	return nil
+}
+
+// mark is where the journal ends.
+func (s *Session) mark() int {
+	if s == nil || s.journal == nil {
+		return 0
+	}
+	return s.journal.Mark()
+}
+
+// undoTo replays the journal back to a mark.
+func (s *Session) undoTo(mark int) error {
+	if s == nil || s.journal == nil {
+		return nil
+	}
+	return s.undo(max(mark, s.sheltered))
+}

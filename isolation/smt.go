@@ -1,0 +1,445 @@
+package isolation
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"syscall"
+
+	"goset/cpulist"
+)
+
+// smtLayer leaves one hardware thread of every core online, that of the task
+// where it has one.
+//
+// Every other thread goes offline by its own cpuN/online, not through
+// smt/control: "on" there brings back CPUs that an administrator took offline,
+// and "forceoff" can never be taken back. Going offline and coming back loses
+// what named only that CPU: interrupts and threads are then let loose on all
+// CPUs, cpusets of version 1 shrink. All of it goes into the journal before.
+type smtLayer struct {
+	want   bool
+	off    cpulist.Set // taken offline
+	before cpulist.Set // online before
+	readings
+}
+
+func newSMTLayer(r *applied) layer {
+	if r.mode.SMT == nil {
+		return nil
+	}
+	if *r.mode.SMT {
+		return &smtLayer{want: true}
+	}
+	return &smtOffLayer{smtLayer: smtLayer{want: false}}
+}
+
+// smtOffLayer is the one of the two that changes the machine.
+type smtOffLayer struct {
+	machineLayer
+	smtLayer
+}
+
+func (*smtLayer) key() string { return "smt" }
+
+func (l *smtLayer) probe(r *applied) *Unsupported {
+	cores, _, err := readCores(r.kernel)
+	if err != nil {
+		return &Unsupported{Reason: err.Error(), Hint: `leave "smt" out`}
+	}
+	if l.want {
+		return smtIsOn(r.kernel, cores)
+	}
+	off, u := siblingsToTake(cores, r.cpus)
+	if u != nil || off.Empty() {
+		return u
+	}
+	return canGoOffline(r.kernel, off)
+}
+
+// readCores groups the online CPUs by core.
+func readCores(k kernel) (cores []cpulist.Set, online cpulist.Set, err error) {
+	if online, err = readSet(k, cpuFolder+"/online"); err != nil {
+		return nil, online, err
+	}
+	var seen cpulist.Set
+	for cpu := range online.All() {
+		if seen.Contains(cpu) {
+			continue
+		}
+		core, err := siblingsOf(k, cpulist.Of(cpu))
+		if err != nil {
+			return nil, online, err
+		}
+		core = core.Intersect(online)
+		cores = append(cores, core)
+		seen = seen.Union(core)
+	}
+	return cores, online, nil
+}
+
+// siblingsOf adds the SMT siblings of every CPU; one whose topology the kernel
+// does not tell has none.
+func siblingsOf(k kernel, cpus cpulist.Set) (cpulist.Set, error) {
+	all := cpus
+	for cpu := range cpus.All() {
+		file := fmt.Sprintf("%s/cpu%d/topology/thread_siblings_list", cpuFolder, cpu)
+		text, err := optionalFile(k, file)
+		if err != nil {
+			return all, err
+		}
+		siblings, err := cpulist.Parse(text)
+		if err != nil {
+			return all, fmt.Errorf("cannot read %s: %v", file, err)
+		}
+		all = all.Union(siblings)
+	}
+	return all, nil
+}
+
+// smtIsOn finds out whether cores run several threads. It is not switched on
+// where it is off: who switched it off wants it so, and smt/control would bring
+// other CPUs online with the siblings.
+func smtIsOn(k kernel, cores []cpulist.Set) *Unsupported {
+	if slices.ContainsFunc(cores, func(core cpulist.Set) bool { return core.Len() > 1 }) {
+		return nil
+	}
+	control, err := optionalFile(k, cpuFolder+"/smt/control")
+	if err != nil {
+		return &Unsupported{Reason: err.Error(), Hint: `leave "smt" out`}
+	}
+	if control == "off" {
+		return &Unsupported{Reason: "SMT is switched off on this machine", Hint: "echo on > " + cpuFolder + "/smt/control"}
+	}
+	return &Unsupported{Reason: fmt.Sprintf("no core has a second thread (smt/control is %q)", control), Hint: `leave "smt" out`}
+}
+
+// siblingsToTake lists the CPUs that go offline: of every core all threads but
+// one, which is the task's, or the first.
+func siblingsToTake(cores []cpulist.Set, task cpulist.Set) (cpulist.Set, *Unsupported) {
+	var off cpulist.Set
+	for _, core := range cores {
+		keep := core.First()
+		if mine := core.Intersect(task); mine.Len() > 1 {
+			return off, &Unsupported{Reason: fmt.Sprintf("%s of the task are threads of one core", named(mine)), Hint: "choose CPUs of different cores, or lower n"}
+		} else if !mine.Empty() {
+			keep = mine.First()
+		}
+		off = off.Union(core.Minus(cpulist.Of(keep)))
+	}
+	return off, nil
+}
+
+// canGoOffline refuses CPUs that have no switch, as the first one of x86.
+func canGoOffline(k kernel, off cpulist.Set) *Unsupported {
+	for cpu := range off.All() {
+		if !exists(k, onlineFile(cpu)) {
+			return &Unsupported{Reason: fmt.Sprintf("CPU %d cannot be taken offline", cpu), Hint: fmt.Sprintf("choose CPU %d for the task, rather than its sibling", cpu)}
+		}
+	}
+	return nil
+}
+
+func onlineFile(cpu int) string { return fmt.Sprintf("%s/cpu%d/online", cpuFolder, cpu) }
+
+func (l *smtLayer) enforce(r *applied) error {
+	cores, online, err := readCores(r.kernel)
+	if err != nil {
+		return err
+	}
+	l.before = online
+	if l.want {
+		if u := smtIsOn(r.kernel, cores); u != nil {
+			return u
+		}
+		return nil
+	}
+	off, u := siblingsToTake(cores, r.cpus)
+	if u == nil && !off.Empty() {
+		u = canGoOffline(r.kernel, off)
+	}
+	if u != nil {
+		return u
+	}
+	if off.Empty() {
+		return nil
+	}
+	h := hotplug{r: r, off: off, left: online.Minus(off)}
+	if err := h.remember(); err != nil {
+		return err
+	}
+	l.off = off
+	for cpu := range off.All() {
+		err := r.journal.SetAs(KindWords, onlineFile(cpu), "0", fmt.Sprintf("CPU %d", cpu))
+		if errors.Is(err, syscall.EBUSY) {
+			return &Unsupported{Reason: fmt.Sprintf("CPU %d cannot be taken offline now (%v)", cpu, err), Hint: "the kernel or a SCHED_DEADLINE task holds it"}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *smtLayer) check(r *applied, _ moment) {
+	online, err := readSet(r.kernel, cpuFolder+"/online")
+	if l.want {
+		cores, _, cerr := readCores(r.kernel)
+		l.add(l.word(true), errors.Join(err, cerr), smtIsOn(r.kernel, cores) == nil, cpuFolder+"/smt")
+		return
+	}
+	want := l.before.Minus(l.off)
+	l.add(l.word(online.Intersects(l.off)), err, online.Equal(want), fmt.Sprintf("the online set, wanted %s,", want))
+	if err == nil && !online.Equal(want) {
+		l.readings.note = fmt.Sprintf("CPUs %s are online", online)
+	}
+}
+
+func (*smtLayer) word(on bool) string { return strconv.FormatBool(on) }
+
+func (l *smtLayer) state() LayerState {
+	s := l.readings.state(l.key(), l.word(l.want))
+	switch {
+	case l.want:
+	case l.off.Empty():
+		s = s.with("no core has a second thread online")
+	default:
+		s = s.with(named(l.off) + " taken offline")
+	}
+	return s
+}
+
+// hotplug is a set of CPUs about to go offline, and what names them.
+type hotplug struct {
+	r         *applied
+	off, left cpulist.Set
+}
+
+// remember puts everything into the journal that the kernel is about to
+// overwrite. The journal is replayed backwards, so what stands here is put
+// back when the CPUs are online again.
+func (h *hotplug) remember() error {
+	for _, step := range []func() error{h.threads, h.interrupts, h.cpusets} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// interrupts remembers those that are bound to the CPUs alone.
+func (h *hotplug) interrupts() error {
+	irqs, err := irqNumbers(h.r.kernel)
+	if err != nil {
+		return err
+	}
+	for _, n := range irqs {
+		file := affinityFile(n)
+		mask, err := readSet(h.r.kernel, file)
+		if isGone(err) || errors.Is(err, syscall.EIO) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if mask.Empty() || !mask.SubsetOf(h.off) {
+			continue
+		}
+		if err := h.r.journal.Remember(KindSpread, file, h.left.String(), ""); err != nil && !isGone(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// threads remembers those that are bound to the CPUs alone, but for the
+// kernel's own that stay with their CPU; and before kernel 6.2, where a cpuset
+// is to be made while the CPUs are away, everybody who may run on them: the
+// kernel then gives all threads the CPUs that are there at that moment, for
+// good.
+func (h *hotplug) threads() error {
+	rel, err := kernelRelease(h.r.kernel)
+	if err != nil {
+		return err
+	}
+	everybody := h.r.mode.Cgroup != "" && rel.before(6, 2)
+	return eachTask(h.r.kernel, func(t task) error {
+		stranded := !t.cpus.Empty() && t.cpus.SubsetOf(h.off)
+		if t.bound() || !stranded && !(everybody && t.cpus.Intersects(h.off)) {
+			return nil
+		}
+		becomes, err := h.comesTo(t)
+		if err == nil {
+			err = h.r.journal.Remember(KindStranded, taskObject(t.tid, t.start), becomes, t.name)
+		}
+		if isGone(err) {
+			return nil
+		}
+		return err
+	})
+}
+
+// comesTo says what a thread has in the end, as KindStranded has it: all CPUs
+// of its cpuset that are left, or what is left of its own. A cpuset of which
+// nothing is left hands its threads to its parent's CPUs, and at last to all.
+func (h *hotplug) comesTo(t task) (string, error) {
+	home, err := cpusetOf(h.r.kernel, t.tid)
+	if err != nil {
+		return "", err
+	}
+	least := home.Intersect(h.left)
+	if least.Empty() {
+		least = h.left
+	}
+	becomes := least.String()
+	if rest := t.cpus.Intersect(h.left); !rest.Empty() {
+		becomes += ";" + rest.String()
+	}
+	return becomes, nil
+}
+
+// cpusetOf reads the CPUs that the cpuset of a thread has; empty: it has no
+// cpuset of its own, or none that can be seen.
+func cpusetOf(k kernel, tid int) (cpulist.Set, error) {
+	text, err := k.readFile(fmt.Sprintf("/proc/%d/cgroup", tid))
+	if isGone(err) {
+		return cpulist.Set{}, nil
+	}
+	if err != nil {
+		return cpulist.Set{}, err
+	}
+	mounts, err := cgroupMounts(k)
+	if err != nil {
+		return cpulist.Set{}, err
+	}
+	for _, m := range mounts {
+		controller := ""
+		if !m.unified {
+			controller = "cpuset"
+		}
+		dir, err := cgroupPath(text, controller)
+		if err != nil || !m.unified && !m.has("cpuset") {
+			continue
+		}
+		// The file of version 2 is missing where the controller is not on:
+		// then the next ancestor decides.
+		for ; ; dir = path.Dir(dir) {
+			for _, name := range []string{"cpuset.cpus.effective", "cpuset.effective_cpus"} {
+				set, err := readSet(k, m.file(dir, name))
+				if err == nil && !set.Empty() {
+					return set, nil
+				}
+				if err != nil && !isGone(err) {
+					return set, err
+				}
+			}
+			if dir == "/" || dir == "." {
+				break
+			}
+		}
+	}
+	return cpulist.Set{}, nil
+}
+
+// cpusets remembers the cpusets of version 1 that have the CPUs: they lose them
+// for good. Children go into the journal before their parents, so that the undo
+// widens parents first, as the kernel wants it.
+func (h *hotplug) cpusets() error {
+	mounts, err := cgroupMounts(h.r.kernel)
+	if err != nil {
+		return err
+	}
+	for _, m := range mounts {
+		switch {
+		case m.unified:
+			err = h.partitions(m.path)
+		case m.has("cpuset"):
+			// The root of the hierarchy follows the machine by itself.
+			err = h.children(m)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// children remembers the cpusets below one, the deepest first.
+func (h *hotplug) children(m cgroupMount) error {
+	name := "/cpuset.cpus"
+	if m.has("noprefix") {
+		name = "/cpus"
+	}
+	return eachCgroupBelow(h.r.kernel, m.path, func(child string) error {
+		file := child + name
+		cpus, err := readSet(h.r.kernel, file)
+		if isGone(err) || err == nil && !cpus.Intersects(h.off) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if cpus.SubsetOf(h.off) {
+			return &Unsupported{Reason: fmt.Sprintf("cpuset %s has no other CPUs than %s, and would lose its tasks when they go offline", child, cpus), Hint: "widen or remove it"}
+		}
+		return h.r.journal.Remember(KindCPUs, file, cpus.Minus(h.off).String(), "")
+	})
+}
+
+// partitions refuses to touch the CPUs of other people's partitions: they come
+// back with a CPU in two cpusets.
+func (h *hotplug) partitions(dir string) error {
+	return eachCgroupBelow(h.r.kernel, dir, func(child string) error {
+		state, err := h.r.kernel.readFile(child + "/cpuset.cpus.partition")
+		if err != nil || sameWords(state, "member") {
+			return nil
+		}
+		cpus, err := readSet(h.r.kernel, child+"/cpuset.cpus.effective")
+		if isGone(err) || err == nil && !cpus.Intersects(h.off) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return &Unsupported{Reason: fmt.Sprintf("%s is a cpuset partition with %s, which would not survive that they go offline", child, named(cpus.Intersect(h.off))), Hint: "remove it first"}
+	})
+}
+
+// maxCgroups bounds a walk: a machine with more is not one that is measured.
+const maxCgroups = 100_000
+
+// eachCgroupBelow visits the cgroups below a folder, children before parents.
+func eachCgroupBelow(k kernel, dir string, do func(dir string) error) error {
+	visited := 0
+	var walk func(dir string) error
+	walk = func(dir string) error {
+		if visited++; visited > maxCgroups {
+			return fmt.Errorf("there are more than %d cgroups", maxCgroups)
+		}
+		names, err := k.entries(dir)
+		if isGone(err) || errors.Is(err, syscall.ENOTDIR) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			// Only folders have this file in them.
+			child := dir + "/" + name
+			if _, err := k.readFile(child + "/cgroup.procs"); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+				continue
+			}
+			if err := walk(child); err != nil {
+				return err
+			}
+			if err := do(child); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return walk(dir)
+}
