@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +32,12 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("XDG_CONFIG_HOME", e.WorkDir+"/config")
+			// What is built once need not be built for every script.
+			out, err := exec.Command("go", "env", "GOCACHE").Output()
+			e.Setenv("HOST_GOCACHE", strings.TrimSpace(string(out)))
+			if err != nil {
+				e.Setenv("HOST_GOCACHE", e.WorkDir+"/gocache")
+			}
 			// Scripts run side by side, and beside whoever uses this machine.
 			lock := e.WorkDir + "/.lock"
 			e.Setenv("GOSET_BENCH_LOCK", lock)
