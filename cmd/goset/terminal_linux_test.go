@@ -91,8 +91,9 @@ func (x *terminal) until(text string) string {
 // waitReadable bounds a read of a file that has no deadlines.
 func waitReadable(f *os.File, limit time.Duration) error {
 	type pollFD struct {
-		fd              int32
-		events, revents int16
+		fd     int32
+		events int16
+		_      int16
 	}
 	fds := [1]pollFD{{fd: int32(f.Fd()), events: 1}}
 	wait := syscall.NsecToTimespec(int64(limit))
