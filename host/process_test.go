@@ -3,9 +3,9 @@ package host
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
-	"reflect"
 	"strings"
 	"testing"
 )
