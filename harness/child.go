@@ -316,7 +316,10 @@ func (r *Runner) startFault(job Job, file string, err error) error {
 		fault.Reason, fault.Hint = fmt.Sprintf("%s: no format that the kernel can run", file), "a script needs a #! line"
 	case errors.Is(err, syscall.EACCES) && job.Layers.User != "":
 		fault.Reason = fmt.Sprintf("%s: user %q may not run it", file, job.Layers.User)
-		fault.Hint = "put it where that user can reach it, or run it as root with user = \"root\""
+		if job.Dir != "" {
+			fault.Reason += fmt.Sprintf(", or not enter its working folder %q", job.Dir)
+		}
+		fault.Hint = "let that user reach both, or run it as root with user = \"root\""
 	case errors.Is(err, syscall.E2BIG):
 		fault.Reason = "its arguments and environment are too long for the kernel"
 	}

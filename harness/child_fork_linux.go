@@ -5,6 +5,7 @@ package harness
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 	"unsafe"
@@ -70,7 +71,27 @@ type forker struct {
 	stamp         syscall.Timespec
 	pidfd         int32
 	path, dir     *byte
-	argv, envv    []*byte
+	argv, envv    cStrings
+}
+
+// cStrings are strings as execve takes them, made anew only for other strings:
+// the environment is the same from run to run, and copying it would leave a
+// page of garbage each time.
+type cStrings struct {
+	of   []string
+	ptrs []*byte
+}
+
+func (c *cStrings) set(strs []string) error {
+	if c.ptrs != nil && slices.Equal(c.of, strs) {
+		return nil
+	}
+	ptrs, err := syscall.SlicePtrFromStrings(strs)
+	if err != nil {
+		return err
+	}
+	c.of, c.ptrs = slices.Clone(strs), ptrs
+	return nil
 }
 
 // newForker prepares what all children have in common.
@@ -215,10 +236,10 @@ func (f *forker) prepare(c *child, job Job, path string, null int, b isolation.B
 	if f.path, err = syscall.BytePtrFromString(path); err != nil {
 		return err
 	}
-	if f.argv, err = syscall.SlicePtrFromStrings(job.Argv); err != nil {
+	if err = f.argv.set(job.Argv); err != nil {
 		return err
 	}
-	if f.envv, err = syscall.SlicePtrFromStrings(job.Env); err != nil {
+	if err = f.envv.set(job.Env); err != nil {
 		return err
 	}
 	// What the layers ask for comes first: a child that gives up privileges
@@ -242,7 +263,7 @@ func (f *forker) prepare(c *child, job Job, path string, null int, b isolation.B
 	}
 	f.add(syscall.SYS_RT_SIGPROCMASK, sigSetMask, uintptr(unsafe.Pointer(&f.mask)), 0, 8)
 	f.add(syscall.SYS_CLOCK_GETTIME, clockMonotonic, uintptr(unsafe.Pointer(&f.stamp)))
-	f.add(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(f.path)), uintptr(unsafe.Pointer(&f.argv[0])), uintptr(unsafe.Pointer(&f.envv[0])))
+	f.add(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(f.path)), uintptr(unsafe.Pointer(&f.argv.ptrs[0])), uintptr(unsafe.Pointer(&f.envv.ptrs[0])))
 	return nil
 }
 

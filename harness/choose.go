@@ -65,6 +65,31 @@ func (c *QuietChooser) Choose(ctx context.Context, mode isolation.Mode) (cpulist
 	return selection.Set, choice, nil
 }
 
+// Check says why no run of a mode with cpus = "quietest" could be given CPUs
+// here; nil: nothing speaks against it. It reads everything once and watches
+// nothing. Containers hide /proc/interrupts, and hardened kernels keep it to
+// root.
+func (c *QuietChooser) Check(mode isolation.Mode) error {
+	opt, err := rankOptions(mode)
+	if err != nil {
+		return err
+	}
+	at, err := c.read()
+	if err != nil {
+		return err
+	}
+	cpus, err := c.placed()
+	if err != nil {
+		return err
+	}
+	if err := c.count(cpus, at, at); err != nil {
+		return err
+	}
+	ranking := rank.Rank(cpus, opt)
+	_, err = ranking.Take(max(mode.N, 1))
+	return err
+}
+
 // Rank watches the machine for the mode's sample and orders all its CPUs.
 func (c *QuietChooser) Rank(ctx context.Context, mode isolation.Mode) (rank.Ranking, error) {
 	opt, err := rankOptions(mode)

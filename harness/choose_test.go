@@ -130,6 +130,24 @@ func TestChooseRefuses(t *testing.T) {
 
 // TestChooseHotplug takes CPU 3 away between the readings, and lets a row
 // appear.
+func TestCheckSaysWhatAChoiceLacks(t *testing.T) {
+	m := newFakeMachine(t)
+	if err := NewChooser(host.FS(m.root)).Check(isolation.Mode{Name: "m", CPUs: "quietest", N: 4}); err != nil {
+		t.Errorf("a whole machine: %v", err)
+	}
+	err := NewChooser(host.FS(m.root)).Check(isolation.Mode{Name: "m", CPUs: "quietest", N: 5})
+	var refused *rank.Refused
+	if !errors.As(err, &refused) {
+		t.Errorf("5 of 4 CPUs: %v", err)
+	}
+	for _, hidden := range []string{"", "nonsense"} {
+		m.write(t, "proc/interrupts", hidden)
+		if err := NewChooser(host.FS(m.root)).Check(isolation.Mode{Name: "m", CPUs: "quietest"}); err == nil {
+			t.Errorf("with %q for the interrupts there is a choice", hidden)
+		}
+	}
+}
+
 func TestChooseHotplug(t *testing.T) {
 	m := newFakeMachine(t)
 	set, choice, err := m.chooser(func() {

@@ -14,7 +14,7 @@ func TestKeysAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc := string(text)
-	keys := []string{"runs", "warmup", "idle", "order", "seed", "timeout", "retries", "output", "baseline", "skip",
+	keys := []string{"runs", "warmup", "idle", "order", "seed", "timeout", "retries", "output", "baseline", "skip", "control", "until", "compare", "equivalence",
 		"kernel", "command", "env", "dir", "format", "extract", "expect", "pattern", "json", "unit", "better", "take", "shown", "wrap", "optional"}
 	for _, k := range layerKeys() {
 		keys = append(keys, k.name)

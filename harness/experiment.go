@@ -26,17 +26,55 @@ type Experiment struct {
 
 // PlanSpec is the [plan] table.
 type PlanSpec struct {
-	Runs     int                 // blocks: runs per treatment
-	Warmup   int                 // discarded runs per treatment, before block 1
-	Idle     time.Duration       // gap before every run
-	Order    string              // OrderShuffled, OrderInterleaved, OrderSequential
-	Seed     *uint64             // nil: drawn when the plan is made, and recorded
-	Timeout  time.Duration       // per run
-	Retries  int                 // further attempts at a failed or void run
-	Output   int64               // bytes of each stream of a run that are kept
-	Baseline string              // mode name
-	Skip     []map[string]string // each: factor (or "workload", "mode") -> level text
+	Runs     int           // blocks: runs per treatment
+	Warmup   int           // discarded runs per treatment, before block 1
+	Idle     time.Duration // gap before every run
+	Order    string        // OrderShuffled, OrderInterleaved, OrderSequential
+	Seed     *uint64       // nil: drawn when the plan is made, and recorded
+	Timeout  time.Duration // per run
+	Retries  int           // further attempts at a failed or void run
+	Output   int64         // bytes of each stream of a run that are kept
+	Baseline string        // mode name
+	// Sticky leaves the layers of the whole machine (irqbalance, SMT, clocks)
+	// in force between neighbouring runs that ask for the same.
+	Sticky  bool
+	Control *bool      // run the baseline twice per block; nil: see Controlled
+	Until   *Until     // stop early; nil: never
+	Compare []ModePair // pairs of modes; empty: every mode with the baseline
+	// Equivalence bounds the sd ratio that counts as the same; the zero value
+	// claims no equivalence.
+	Equivalence Range
+	Skip        []map[string]string // each: factor (or "workload", "mode") -> level text
 }
+
+// Until says when a plan may end before its last block: when the intervals of
+// all cells are narrow enough. Never on a p-value, which would make one out of
+// chance.
+type Until struct {
+	// Median is how far the interval of each cell's median may reach to each
+	// side, as a share of the median (half its width): 0.01 is ±1%. 0: not asked.
+	Median float64
+	// SDRatio is the same for the interval of each sd ratio to the baseline.
+	SDRatio float64
+	// Max is the number of blocks that the plan has.
+	Max int
+}
+
+// ModePair is two modes to compare: x against y.
+type ModePair struct {
+	X string `json:"x"`
+	Y string `json:"y"`
+}
+
+// Range is from lo to hi.
+type Range struct {
+	Lo float64 `json:"lo"`
+	Hi float64 `json:"hi"`
+}
+
+// ControlSuffix is what the second runs of the baseline add to its name: no
+// mode of a file can be called so.
+const ControlSuffix = "#2"
 
 // The orders of a plan.
 const (

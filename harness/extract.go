@@ -92,8 +92,9 @@ func (x *extractor) Metrics() []metric.Metric { return slices.Concat(x.base, x.k
 // the run void.
 func (x *extractor) Extract(res Result) (Extracted, error) {
 	out := extraction{Extracted: Extracted{Values: make(map[string]float64, len(x.base)+len(x.known))}}
+	out.Metrics = slices.Clip(x.base) // shared: what is appended goes elsewhere
 	for i, v := range baseValues(res) {
-		out.value(x.base[i], v)
+		out.Values[x.base[i].Name] = v
 	}
 	for _, r := range x.readers {
 		r.read(&res, &out)

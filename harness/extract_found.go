@@ -2,7 +2,8 @@ package harness
 
 import (
 	"bytes"
-	"fmt"
+	"encoding/binary"
+	"encoding/hex"
 	"hash"
 	"hash/fnv"
 	"strconv"
@@ -36,6 +37,10 @@ type foundReader struct{}
 func (foundReader) metrics() []metric.Metric { return nil }
 
 func (foundReader) read(res *Result, out *extraction) {
+	if res.Stdout.Total == 0 && res.Stderr.Total == 0 {
+		out.Shape = shapeText(fnv.New64a().Sum64())
+		return
+	}
 	f := findIn("stdout", res.Stdout, out)
 	if f.numbers == 0 {
 		if e := findIn("stderr", res.Stderr, out); e.numbers > 0 {
@@ -213,6 +218,13 @@ func (f *finder) name(i int) string {
 	return metric.CleanName(name)
 }
 
+// shapeText writes a fingerprint of the form of an output.
+func shapeText(sum uint64) string {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], sum)
+	return hex.EncodeToString(b[:])
+}
+
 // report puts what was found into the extraction.
 func (f *finder) report(out *extraction) {
 	for _, m := range f.found {
@@ -220,7 +232,7 @@ func (f *finder) report(out *extraction) {
 			out.sample(m.metric, median(m.values), m.values)
 		}
 	}
-	out.Shape = fmt.Sprintf("%016x", f.shape.Sum64())
+	out.Shape = shapeText(f.shape.Sum64())
 	if f.void > 0 {
 		out.refuse("%q printed NaN or an infinity (%d times); declare the metrics that count, or leave it out of the output", f.firstBad, f.void)
 	}

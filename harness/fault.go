@@ -102,7 +102,7 @@ func didYouMean(got string, allowed []string) string {
 	}
 	best, least := "", 1+max(1, len(got)/3)
 	for _, word := range allowed {
-		d := levenshtein.ComputeDistance(strings.ToLower(got), strings.ToLower(word))
+		d := distance(strings.ToLower(got), strings.ToLower(word))
 		if d < least && d < len(word) {
 			best, least = word, d
 		}
@@ -111,6 +111,19 @@ func didYouMean(got string, allowed []string) string {
 		return ""
 	}
 	return fmt.Sprintf("did you mean %q?", best)
+}
+
+// distance is how many letters are wrong, left out or too many. Two neighbours
+// that changed places, the commonest slip of all, count once and not twice.
+func distance(got, word string) int {
+	d := levenshtein.ComputeDistance(got, word)
+	swapped := []byte(got)
+	for i := 1; i < len(swapped); i++ {
+		swapped[i-1], swapped[i] = swapped[i], swapped[i-1]
+		d = min(d, 1+levenshtein.ComputeDistance(string(swapped), word))
+		swapped[i-1], swapped[i] = swapped[i], swapped[i-1]
+	}
+	return d
 }
 
 // orList writes words as `"a", "b" or "c"`.

@@ -193,6 +193,8 @@ func TestFaults(t *testing.T) {
 		{"bare word", "[plan]\norder = shuffled\n" + minimal, `x.toml:2:9: plan.order: is no TOML: expected value but found "shuffled" instead (quote it: "shuffled")`},
 		{"twice", "title = \"x\"\ntitle = \"y\"\n" + minimal, `x.toml:2:1: title: is no TOML: key 'title' has already been defined`},
 		{"lost by the library", "a.b = 1\na = 2\n" + minimal, `x.toml:2:1: this key was defined before as something else`},
+		{"line ends of old", "[plan]\rruns = 1\r" + minimal, `x.toml:1:6: plan: is no TOML: TOML files cannot contain control characters: '0x0d'`},
+		{"neighbours changed places", "[plan]\nrusn = 1\n" + minimal, `x.toml:2:1: plan.rusn: is no key of this table (did you mean "runs"?)`},
 		{"not UTF-8", "# é\n\"\xff\" = 1", `x.toml:2:2: an experiment is UTF-8 text, got byte 0xff`},
 		{"NUL", "a\x00", `x.toml:1:2: an experiment is UTF-8 text, got byte 0x00`},
 		{"deep", strings.Repeat("[", 200), `x.toml:1:101: brackets are nested at most 100 deep`},

@@ -26,7 +26,7 @@ func (l *loader) fail(n *node, rule, hint string) {
 // unknown records a key that the table does not have.
 func (l *loader) unknown(n *node, known []string) {
 	hint := didYouMean(n.key, known)
-	if hint == "" && len(known) <= 12 {
+	if hint == "" && len(known) <= 16 {
 		hint = "known here: " + strings.Join(known, ", ")
 	}
 	l.failAt(n.name, Fault{Key: n.path, Rule: "is no key of this table", Hint: hint})

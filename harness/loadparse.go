@@ -119,7 +119,11 @@ func syntaxFault(src *source, err error) *Fault {
 	return src.fault(pe.Position.Start, f)
 }
 
+// lowerFirst makes a sentence a part of one; "TOML" stays as it is.
 func lowerFirst(s string) string {
+	if len(s) > 1 && unicode.IsUpper(rune(s[1])) {
+		return s
+	}
 	r, n := utf8.DecodeRuneInString(s)
 	return string(unicode.ToLower(r)) + s[n:]
 }

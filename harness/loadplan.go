@@ -41,7 +41,18 @@ func (l *loader) plan(n *node) {
 		{"retries", l.count(&p.Retries, 0, 10)},
 		{"output", func(n *node) { l.output(n, &p.Output) }},
 		{"baseline", func(n *node) { p.Baseline, _ = l.text(n) }},
+		{"sticky", func(n *node) { p.Sticky = l.boolean(n) }},
 		{"skip", func(n *node) { l.skips(n, &p.Skip) }},
+		{"control", func(n *node) {
+			if v, ok := n.value.(bool); ok {
+				p.Control = &v
+			} else {
+				l.one(n, "must be true or false")
+			}
+		}},
+		{"until", func(n *node) { p.Until = l.until(n) }},
+		{"compare", func(n *node) { p.Compare = l.pairs(n) }},
+		{"equivalence", func(n *node) { p.Equivalence = l.equivalence(n) }},
 	})
 	l.exp.Plan = p
 }

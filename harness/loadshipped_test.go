@@ -10,10 +10,10 @@ import (
 // TestShipped loads, validates and plans every experiment that is built in.
 func TestShipped(t *testing.T) {
 	want := map[string]struct{ treatments, runs int }{
-		"published":   {12, 132},
+		"published":   {16, 176},
 		"quickstart":  {12, 84},
-		"sweep-flags": {18, 198},
-		"sweep-n":     {16, 176},
+		"sweep-flags": {20, 220},
+		"sweep-n":     {24, 264},
 	}
 	if n := len(experiments.Names()); n != len(want) {
 		t.Errorf("%d experiments, want %d", n, len(want))

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"goset/cpulist"
+	"goset/isolation"
 )
 
 // Session is what Execute and Resume need. The experiment says what to run;
@@ -39,6 +41,10 @@ type Session struct {
 	// what the experiment says, or DefaultOutputLimit.
 	OutputLimit int64
 
+	// Stopper decides after whole blocks whether a plan with until may end;
+	// nil: it never does.
+	Stopper Stopper
+
 	Events func(Event) // nil: none
 	// Quiet, when set, is called between runs, after the record of one is
 	// written and before the next is begun: the time for work that a child
@@ -61,6 +67,7 @@ type Summary struct {
 	Measured Counts // runs that ended, without warm-up, over all sessions
 	Warmup   Counts
 	Warnings []string // of this session
+	Stopped  *Stopped // the plan ended early, now or in an earlier session; nil: it did not
 	Elapsed  time.Duration
 }
 
@@ -70,8 +77,9 @@ func (s Summary) Failed() int { return s.Measured.Failed + s.Warmup.Failed }
 // Void is the number of runs whose last attempt was void, warm-up included.
 func (s Summary) Void() int { return s.Measured.Void + s.Warmup.Void }
 
-// Done is true when every run of the plan has ended.
-func (s Summary) Done() bool { return s.Measured.Sum()+s.Warmup.Sum() == s.Total }
+// Done is true when no run is to come: every run of the plan has ended, or it
+// was stopped early as it asked for.
+func (s Summary) Done() bool { return s.Stopped != nil || s.Measured.Sum()+s.Warmup.Sum() == s.Total }
 
 // Execute runs a plan into a new result folder. Before anything is written it
 // checks that every command can be found. It returns when the plan is done,
@@ -107,6 +115,7 @@ type loop struct {
 	previous   int // treatment that ran before; -1: none
 	warnings   []string
 	lastSync   time.Time
+	stopped    *Stopped
 	record     Record // used again for every run
 }
 
@@ -163,7 +172,7 @@ func (l *loop) run(ctx context.Context) (Summary, error) {
 	err = errors.Join(err, l.store.close())
 	sum := Summary{
 		Dir: l.Dir, Total: len(l.Plan.Runs), Measured: l.progress.Measured, Warmup: l.progress.Warmup,
-		Warnings: l.warnings, Elapsed: l.clock.Now().Sub(start),
+		Warnings: l.warnings, Stopped: l.stopped, Elapsed: l.clock.Now().Sub(start),
 	}
 	l.emit(Finished{sum})
 	return sum, err
@@ -173,6 +182,9 @@ func (l *loop) run(ctx context.Context) (Summary, error) {
 func (l *loop) all(ctx context.Context) error {
 	attempts := 1 + l.Experiment.Plan.Retries
 	for i := range l.Plan.Runs {
+		if l.stopped != nil {
+			return nil
+		}
 		run := &l.Plan.Runs[i]
 		t := &l.Plan.Treatments[run.Treatment]
 		// The rotation goes by the place in the plan, so runs that are on file
@@ -181,6 +193,9 @@ func (l *loop) all(ctx context.Context) error {
 		state := &l.done[i]
 		if state.ended(attempts) {
 			continue
+		}
+		if enough, err := l.enough(i); err != nil || enough {
+			return err
 		}
 		for !state.ended(attempts) {
 			if err := l.gap(ctx); err != nil {
@@ -215,7 +230,7 @@ func (l *loop) gap(ctx context.Context) error {
 	if l.Quiet != nil {
 		l.Quiet()
 	}
-	if err := l.store.reserve(); err != nil {
+	if err := errors.Join(l.store.present(), l.store.reserve()); err != nil {
 		return err
 	}
 	for idle > 0 {
@@ -258,6 +273,9 @@ func (l *loop) attempt(ctx context.Context, i, turn int) error {
 	if err := l.store.setState(i, stateOf(r.Outcome)); err != nil {
 		return err
 	}
+	if l.Stopper != nil {
+		l.Stopper.Observe(r)
+	}
 	state.attempts, state.outcome = uint16(r.Attempt), stateOf(r.Outcome)
 	again := !state.ended(1 + l.Experiment.Plan.Retries)
 	if !again {
@@ -297,23 +315,27 @@ func (l *loop) begin(i, attempt int) *Record {
 // execute chooses the CPUs of a run and runs it. ErrInterrupted says that the
 // run does not count; other errors are why it could not start.
 func (l *loop) execute(ctx context.Context, t *Treatment, turn int, run *Run, r *Record) (Result, error) {
+	job := l.jobs[t.Index]
 	cpus, choice, err := l.cpus.choose(ctx, t, turn, int(run.Block))
 	if ctx.Err() != nil {
 		return Result{}, ErrInterrupted
 	}
-	if err != nil {
+	var waived []isolation.LayerState
+	if err != nil && slices.Contains(job.Layers.Optional, "cpus") {
+		waived = []isolation.LayerState{{Layer: "cpus", Asked: t.Layers.CPUs, Optional: true, Note: err.Error()}}
+	} else if err != nil {
 		return Result{}, err
 	}
 	r.Choice = choice
 	if !cpus.Empty() {
 		r.CPUs = cpus.String()
 	}
-	job := l.jobs[t.Index]
 	job.CPUs = cpus
 	res, err := l.Executor.Execute(ctx, job)
 	if res.Interrupted || err != nil && ctx.Err() != nil {
 		return Result{}, ErrInterrupted
 	}
+	res.Layers = append(waived, res.Layers...)
 	return res, err
 }
 

@@ -34,25 +34,30 @@ func (l *loop) makeJobs() ([]Job, error) {
 			continue
 		}
 		checked[key] = true
-		if err := findCommand(job); err != nil {
+		if err := findCommand(job, t.Args); err != nil {
 			errs = append(errs, fmt.Errorf("cannot run workload %q: %v", t.Workload, err))
 		}
 	}
 	return jobs, errors.Join(errs...)
 }
 
-// findCommand says why a command is not there, or cannot be run.
-func findCommand(job Job) error {
+// findCommand says why a command is not there, or cannot be run. asked is what
+// the experiment has.
+func findCommand(job Job, asked []string) error {
 	name := job.Argv[0]
 	if !strings.Contains(name, "/") {
 		_, err := lookUp(command{name, searchPath(job.Env)})
 		return err
 	}
 	if err := executable(name); err != nil {
-		return &StartError{
-			Command: name, Reason: cause(err).Error(), Missing: errors.Is(err, fs.ErrNotExist),
-			Hint: "paths are relative to the experiment's file",
+		fault := &StartError{Command: name, Reason: cause(err).Error(), Missing: errors.Is(err, fs.ErrNotExist)}
+		switch {
+		case err == errNotExecutable:
+			fault.Hint = "chmod +x " + name
+		case len(asked) > 0 && !filepath.IsAbs(asked[0]):
+			fault.Hint = "relative paths start at the experiment's folder, with run -- COMMAND at the current one"
 		}
+		return fault
 	}
 	return nil
 }

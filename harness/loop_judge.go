@@ -36,7 +36,11 @@ func (l *loop) judge(t *Treatment, res *Result, failed error, r *Record) {
 	}
 	r.Outcome = Kept
 	if res.Leftover > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d processes that it left behind were ended", res.Leftover))
+		text := "a process that it left behind was ended"
+		if res.Leftover > 1 {
+			text = fmt.Sprintf("%d processes that it left behind were ended", res.Leftover)
+		}
+		r.Warnings = append(r.Warnings, text)
 	}
 	l.extract(t, res, r)
 	l.layers(r)
@@ -112,7 +116,7 @@ func (l *loop) extract(t *Treatment, res *Result, r *Record) {
 // layers makes a run void when a layer did not hold, but for optional ones.
 func (l *loop) layers(r *Record) {
 	optional := l.jobs[r.Treatment].Layers.Optional
-	for _, s := range r.Layers {
+	for i, s := range r.Layers {
 		if s.Warning != "" {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("layer %q: %s", s.Layer, s.Warning))
 		}
@@ -124,6 +128,7 @@ func (l *loop) layers(r *Record) {
 			text += ": " + s.Note
 		}
 		if s.Optional || slices.Contains(optional, s.Layer) {
+			r.Layers[i].Optional = true
 			r.Warnings = append(r.Warnings, text)
 			continue
 		}

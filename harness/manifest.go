@@ -54,17 +54,24 @@ type Manifest struct {
 	// Sessions lists the start of the experiment and every resumption.
 	Sessions []SessionStart `json:"sessions"`
 
-	Seed       uint64        `json:"seed"`
-	Order      string        `json:"order"`
-	Baseline   string        `json:"baseline,omitempty"`
-	Repeats    int           `json:"runs"` // per treatment, without warm-up
-	Warmup     int           `json:"warmup"`
-	Idle       time.Duration `json:"idle_ns"`
-	Timeout    time.Duration `json:"timeout_ns"`
-	Retries    int           `json:"retries"`
-	Workloads  []string      `json:"workloads"` // file order
-	Modes      []string      `json:"modes"`     // file order
-	Treatments []Treatment   `json:"treatments"`
+	Seed      uint64        `json:"seed"`
+	Order     string        `json:"order"`
+	Baseline  string        `json:"baseline,omitempty"`
+	Repeats   int           `json:"runs"` // per treatment, without warm-up
+	Warmup    int           `json:"warmup"`
+	Idle      time.Duration `json:"idle_ns"`
+	Timeout   time.Duration `json:"timeout_ns"`
+	Retries   int           `json:"retries"`
+	Workloads []string      `json:"workloads"` // file order
+	Modes     []string      `json:"modes"`     // file order
+	// Compare is the declared pairs of modes.
+	Compare     []ModePair `json:"compare,omitempty"`
+	Equivalence *Range     `json:"equivalence,omitempty"`
+	// Until is what the plan may end early for, in words.
+	Until string `json:"until,omitempty"`
+	// Stopped says that the plan ended early because its condition was met.
+	Stopped    *Stopped    `json:"stopped,omitempty"`
+	Treatments []Treatment `json:"treatments"`
 
 	// Runs is the plan in the order of running. On disk it is the arrays
 	// "sequence" (treatment indexes), "blocks" and, where a position does not
@@ -102,6 +109,14 @@ func stateOf(o Outcome) byte {
 		return StateVoid
 	}
 	return StateFailed
+}
+
+// Stopped is a plan that ended early, as its Until allows.
+type Stopped struct {
+	Block  int       `json:"block"` // the last one that ran
+	Blocks int       `json:"blocks"`
+	Reason string    `json:"reason"` // what was narrow enough
+	At     time.Time `json:"at"`
 }
 
 // SessionStart is one start of goset-bench on a result folder.
@@ -146,10 +161,16 @@ func newManifest(e *Experiment, p *Plan, from Provenance, now time.Time) (*Manif
 		Text: string(e.Text), SHA256: hex.EncodeToString(sum[:]), Source: source, Overrides: from.Overrides, Dir: dir,
 		Argv: from.Argv, Settings: from.Settings, Host: from.Host,
 		Sessions: []SessionStart{from.session(now)},
-		Seed:     p.Seed, Order: e.Plan.Order, Baseline: e.Plan.Baseline, Repeats: e.Plan.Runs, Warmup: e.Plan.Warmup,
+		Seed:     p.Seed, Order: e.Plan.Order, Baseline: e.Plan.Baseline, Repeats: e.Plan.Blocks(), Warmup: e.Plan.Warmup,
 		Idle: e.Plan.Idle, Timeout: e.Plan.Timeout, Retries: e.Plan.Retries,
-		Treatments: p.Treatments, Runs: p.Runs,
+		Compare: e.Plan.Compare, Treatments: p.Treatments, Runs: p.Runs,
 		States: bytes.Repeat([]byte{StatePending}, len(p.Runs)),
+	}
+	if e.Plan.Equivalence != (Range{}) {
+		m.Equivalence = &e.Plan.Equivalence
+	}
+	if e.Plan.Until != nil {
+		m.Until = e.Plan.Until.Words()
 	}
 	for _, w := range e.Workloads {
 		m.Workloads = append(m.Workloads, w.Name)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
 )
@@ -85,7 +86,9 @@ func isNamed(key string) bool { return key == "workload" || key == "mode" || key
 func noSuchName(parts []string, kinds *node) Fault {
 	f := Fault{Key: toml.Key(parts).String(), Rule: fmt.Sprintf("the experiment has no %s of that name", parts[0]), Got: fmt.Sprintf("%q", parts[1])}
 	if kinds != nil {
-		f.Hint = didYouMean(parts[1], keysOf(kinds))
+		if f.Hint = didYouMean(parts[1], keysOf(kinds)); f.Hint == "" {
+			f.Hint = "it has " + strings.Join(keysOf(kinds), ", ")
+		}
 	}
 	return f
 }
@@ -131,6 +134,9 @@ func settingKey(set Setting) ([]string, *Fault) {
 // settingValue returns the value as TOML text without anything around it, so
 // that no comment or further line comes into the file with it.
 func settingValue(set Setting) (string, *Fault) {
+	if !utf8.ValidString(set.Value) {
+		return "", set.fault(Fault{Key: set.Key, Rule: "must be UTF-8 text", Got: fmt.Sprintf("%q", set.Value)})
+	}
 	src := newSource("", []byte("v = "+set.Value+"\n"))
 	root, f := parse(src)
 	if f == nil && len(root.kids) == 1 && root.kids[0].key == "v" {

@@ -24,13 +24,16 @@ func (e *Experiment) Expand(seed uint64) (*Plan, error) {
 	if len(ts) == 0 {
 		return nil, fmt.Errorf("cannot plan %s: it has nothing to run", e.Name)
 	}
+	if e.Controlled() {
+		ts = withControls(ts, e.Plan.Baseline)
+	}
 	p := e.Plan
-	total := timesCapped(plusCapped(max(p.Runs, 0), max(p.Warmup, 0)), len(ts))
+	total := timesCapped(plusCapped(max(p.Blocks(), 0), max(p.Warmup, 0)), len(ts))
 	if total > MaxRuns {
 		return nil, fmt.Errorf("cannot plan %s: %s runs, at most %d are allowed", e.Name, countText(total), MaxRuns)
 	}
 	runs := make([]Run, 0, total)
-	for _, part := range []struct{ rounds, first int }{{p.Warmup, 0}, {p.Runs, 1}} {
+	for _, part := range []struct{ rounds, first int }{{p.Warmup, 0}, {p.Blocks(), 1}} {
 		if p.Order == OrderSequential {
 			runs = sequential(runs, len(ts), part.rounds, part.first)
 		} else {
@@ -38,6 +41,21 @@ func (e *Experiment) Expand(seed uint64) (*Plan, error) {
 		}
 	}
 	return &Plan{Seed: seed, Treatments: ts, Runs: runs}, nil
+}
+
+// withControls follows every treatment of the baseline by its repetition: the
+// same in everything but the name, so that only chance parts the two.
+func withControls(ts []Treatment, baseline string) []Treatment {
+	out := make([]Treatment, 0, len(ts)+len(ts)/2)
+	for _, t := range ts {
+		t.Index = len(out)
+		out = append(out, t)
+		if t.Mode == baseline {
+			t.Index, t.Mode = len(out), t.Mode+ControlSuffix
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 // sequential runs each treatment to its end before the next. first is 0 for

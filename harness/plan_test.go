@@ -84,7 +84,7 @@ func TestBlocksAreComplete(t *testing.T) {
 // blocks: chi-squared with 5 degrees of freedom is above 30 once in 70,000.
 func TestShuffleIsFair(t *testing.T) {
 	const blocks = 60_000
-	p := mustExpand(t, mustLoad(t, three(fmt.Sprintf("runs = %d\nwarmup = 0", blocks))), 3)
+	p := mustExpand(t, mustLoad(t, three(fmt.Sprintf("runs = %d\nwarmup = 0\ncontrol = false", blocks))), 3)
 	count := map[[3]int32]int{}
 	for i := 0; i < len(p.Runs); i += 3 {
 		count[[3]int32{p.Runs[i].Treatment, p.Runs[i+1].Treatment, p.Runs[i+2].Treatment}]++

@@ -78,7 +78,7 @@ func resumed(ctx context.Context, st *store, dir string, s Session, o ResumeOpti
 	if err != nil {
 		return nil, err
 	}
-	l.store = st
+	l.store, l.stopped = st, m.Stopped
 	if err := l.recall(ctx, results); err != nil {
 		return nil, err
 	}
@@ -163,6 +163,9 @@ func (l *loop) recall(ctx context.Context, results *Results) error {
 		}
 		state.attempts, state.outcome = uint16(r.Attempt), stateOf(r.Outcome)
 		l.known.recall(r)
+		if l.Stopper != nil {
+			l.Stopper.Observe(r)
+		}
 		l.progress.estimate.Observe(r.Treatment, r.took())
 		last = r.Run
 		return l.cpus.recall(r)

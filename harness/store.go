@@ -243,6 +243,20 @@ func (s *store) append(r *Record) error {
 	return nil
 }
 
+// present says whether the folder is still there. Whoever removes it while the
+// experiment runs takes the records along: they would go on to a file that has
+// no name, until the last run.
+func (s *store) present() error {
+	var st syscall.Stat_t
+	if err := syscall.Fstat(int(s.records.Fd()), &st); err != nil {
+		return fmt.Errorf("cannot look at the records in %q: %v", s.dir, err)
+	}
+	if st.Nlink == 0 {
+		return fmt.Errorf("cannot go on: %q was removed while the experiment ran, and its records with it (run the experiment again)", s.records.Name())
+	}
+	return nil
+}
+
 // sync waits until everything written is on disk.
 func (s *store) sync() error {
 	if !s.dirty {

@@ -43,11 +43,13 @@ var errSlow = errors.New("not in the form of the encoder")
 // are used again.
 func (d *lineDecoder) decode(line []byte, r *Record) error {
 	r.reset()
+	// A member that is missing is no run 0 of treatment 0.
+	r.Run, r.Treatment = -1, -1
 	c := lineCursor{b: line, d: d}
 	if c.record(r) == nil {
 		return nil
 	}
-	*r = Record{}
+	*r = Record{Run: -1, Treatment: -1}
 	return json.Unmarshal(line, r)
 }
 

@@ -15,9 +15,10 @@ import (
 // which between two runs of a command of one millisecond is felt. Buffers are
 // kept from one record to the next.
 type lineEncoder struct {
-	line []byte
-	keys []string
-	err  error
+	line   []byte
+	keys   []string
+	values []string // the keys of the last record's values, in order
+	err    error
 }
 
 // encode returns the record as one JSON object and a newline. The bytes are
@@ -56,12 +57,14 @@ func (e *lineEncoder) encode(r *Record) ([]byte, error) {
 	if r.Choice != nil {
 		e.marshal("choice", r.Choice)
 	}
-	e.numbers("values", r.Values)
+	e.values = sortedKeys(e.values, r.Values)
+	e.numbers("values", e.values, r.Values)
 	if len(r.Iterations) > 0 {
 		e.series("iterations", r.Iterations)
 	}
 	if len(r.Counters) > 0 {
-		e.numbers("counters", r.Counters)
+		e.keys = sortedKeys(e.keys, r.Counters)
+		e.numbers("counters", e.keys, r.Counters)
 	}
 	if len(r.Metrics) > 0 {
 		e.marshal("metrics", r.Metrics)
@@ -112,17 +115,30 @@ func (e *lineEncoder) marshal(name string, v any) {
 	e.line = append(e.line, b...)
 }
 
+// sortedKeys gives the keys of a map in order, in keys, which may hold those of
+// the record before: they are nearly always the same.
+func sortedKeys[V any](keys []string, m map[string]V) []string {
+	same := len(keys) == len(m)
+	for i := 0; same && i < len(keys); i++ {
+		_, same = m[keys[i]]
+	}
+	if same {
+		return keys
+	}
+	keys = keys[:0]
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
 // numbers writes a map with its keys in order, so that equal records are equal
 // bytes.
-func (e *lineEncoder) numbers(name string, m map[string]float64) {
+func (e *lineEncoder) numbers(name string, keys []string, m map[string]float64) {
 	e.key(name)
-	e.keys = e.keys[:0]
-	for k := range m {
-		e.keys = append(e.keys, k)
-	}
-	slices.Sort(e.keys)
 	e.line = append(e.line, '{')
-	for i, k := range e.keys {
+	for i, k := range keys {
 		if i > 0 {
 			e.line = append(e.line, ',')
 		}
@@ -135,11 +151,7 @@ func (e *lineEncoder) numbers(name string, m map[string]float64) {
 
 func (e *lineEncoder) series(name string, m map[string][]float64) {
 	e.key(name)
-	e.keys = e.keys[:0]
-	for k := range m {
-		e.keys = append(e.keys, k)
-	}
-	slices.Sort(e.keys)
+	e.keys = sortedKeys(e.keys, m)
 	e.line = append(e.line, '{')
 	for i, k := range e.keys {
 		if i > 0 {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -95,6 +96,24 @@ func TestEncoderWritesEveryField(t *testing.T) {
 		d := newLineDecoder()
 		if err := d.decode(line[:len(line)-1], &fast); err != nil || !reflect.DeepEqual(&fast, r) {
 			t.Errorf("%s: decoded\n%+v\nwant\n%+v (%v)", name, &fast, r, err)
+		}
+	}
+}
+
+func TestEncoderForgetsTheRecordBefore(t *testing.T) {
+	var kept lineEncoder
+	for _, keys := range [][]string{{"b", "a"}, {"a", "b"}, {"c", "b"}, {"c"}, {}, {"d"}, {"e"}} {
+		r := Record{Values: map[string]float64{}, Counters: map[string]float64{}, Iterations: map[string][]float64{}}
+		for i, k := range keys {
+			r.Values[k], r.Counters[k+"x"], r.Iterations["y"+k] = float64(i), 2, []float64{3}
+		}
+		got, err := kept.encode(&r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var anew lineEncoder
+		if want, err := anew.encode(&r); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%v: %s, want %s (%v)", keys, got, want, err)
 		}
 	}
 }
@@ -359,6 +378,35 @@ func TestEachNamesTheLine(t *testing.T) {
 	}
 	if seen > 1233 {
 		t.Errorf("%d records before line 1234", seen)
+	}
+}
+
+// A record that lost its number must not become one of run 0.
+func TestEachRefusesARecordWithoutItsPlace(t *testing.T) {
+	for _, member := range []string{"run", "attempt", "treatment", "outcome"} {
+		dir := writeRecords(t, 3, nil)
+		path := filepath.Join(dir, RecordsFile)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, missing := range []string{`"` + member + `x":`, ""} {
+			// The second is in the encoder's form still.
+			changed := bytes.Replace(text, []byte(`"`+member+`":`), []byte(missing), 1)
+			if missing == "" {
+				changed = regexp.MustCompile(`"`+member+`":[^,]*,`).ReplaceAll(text, nil)
+			}
+			if err := os.WriteFile(path, changed, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			r, err := OpenResults(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Each(t.Context(), func(*Record) error { return nil }); err == nil || !strings.Contains(err.Error(), member) {
+				t.Errorf("without %q (%q in its place): %v", member, missing, err)
+			}
+		}
 	}
 }
 

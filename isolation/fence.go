@@ -43,6 +43,9 @@ func (l *fenceLayer) probe(r *applied) *Unsupported {
 	if r.unpinned() {
 		return &Unsupported{Reason: "a fence stands around CPUs, and this run has none", Hint: `add cpus = "quietest"`}
 	}
+	if r.unknownCores != nil {
+		return &Unsupported{Reason: fmt.Sprintf("it is not known which CPUs are siblings: %v", r.unknownCores), Hint: `leave "fence" out`}
+	}
 	if !r.cpus.Empty() && r.fenced.Equal(r.cpus) || r.cpus.Empty() && !hasSMT(r.kernel) {
 		return nil
 	}

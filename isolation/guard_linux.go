@@ -151,15 +151,18 @@ func Guard(dir, name string, in io.Reader, out io.Writer, say func(string)) erro
 		return err
 	}
 	defer f.close()
-	file, err := f.open(name)
-	if err != nil {
+	if _, err := io.WriteString(out, guardReady); err != nil {
 		return err
 	}
-	if _, err := io.WriteString(out, guardReady); err != nil {
-		return errors.Join(err, file.Close())
-	}
 	if _, err := io.Copy(io.Discard, in); err != nil {
-		return errors.Join(fmt.Errorf("cannot watch: %w", err), file.Close())
+		return fmt.Errorf("cannot watch: %w", err)
+	}
+	file, err := f.open(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // killed before it had changed anything
+	}
+	if err != nil {
+		return err
 	}
 	pid, _ := writerOf(name)
 	return heal(f, file, fmt.Sprintf("process %d", pid), say)

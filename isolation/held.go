@@ -45,6 +45,10 @@ func Apply(m Mode, cpus cpulist.Set) (*Held, error) { return (*Session)(nil).App
 // nothing is changed. The threads of this process keep off the CPUs until
 // Release.
 func (s *Session) Apply(m Mode, cpus cpulist.Set) (*Held, error) {
+	key := sharedKey(m, cpus)
+	if err := s.leave(key); err != nil {
+		return nil, err
+	}
 	findings := m.missing()
 	if !cpus.Empty() {
 		if u := checkHeldCPUs(cpus); u != nil {
@@ -68,7 +72,7 @@ func (s *Session) Apply(m Mode, cpus cpulist.Set) (*Held, error) {
 		}
 		h.kept = kept
 	}
-	if err := h.enforce(layers); err != nil {
+	if err := h.enforce(layers, key); err != nil {
 		return nil, errors.Join(err, h.Release())
 	}
 	return h, nil
@@ -76,9 +80,15 @@ func (s *Session) Apply(m Mode, cpus cpulist.Set) (*Held, error) {
 
 // enforce puts the layers in force, one after the other. One that is optional
 // and refused is undone and left out.
-func (h *Held) enforce(layers []layer) error {
+func (h *Held) enforce(layers []layer, key string) error {
 	unready := h.session.ready(h, layers)
+	shareable, end := 0, 0
+	layers = h.adopt(layers)
 	for _, l := range layers {
+		_, shares := l.(sharer)
+		if shares {
+			shareable++
+		}
 		mark := h.session.mark()
 		err := unready
 		if err == nil || !changesMachine(l) {
@@ -87,6 +97,9 @@ func (h *Held) enforce(layers []layer) error {
 		if err == nil {
 			h.layers = append(h.layers, l)
 			l.check(h.run, moment{phase: beforeRun})
+			if shares {
+				end = h.session.mark()
+			}
 			continue
 		}
 		err = errors.Join(h.run.mode.asError(l.key(), err), h.session.undoTo(mark))
@@ -96,6 +109,7 @@ func (h *Held) enforce(layers []layer) error {
 		}
 		h.waived = append(h.waived, LayerState{Layer: u.Layer, Asked: u.asked, Note: u.Reason, Optional: true})
 	}
+	h.session.keep(h, key, shareable, end)
 	return nil
 }
 
@@ -263,6 +277,6 @@ func (h *Held) Release() error {
 			errs = append(errs, c.close())
 		}
 	}
-	errs = append(errs, h.session.undoTo(h.mark), h.kept.Restore())
+	errs = append(errs, h.session.undoTo(h.mark), h.kept.Restore(), h.session.unheld())
 	return errors.Join(errs...)
 }

@@ -91,8 +91,10 @@ type applied struct {
 	// fenced is cpus and, with a fence, their SMT siblings: what others are to
 	// be kept off.
 	fenced cpulist.Set
-	kernel kernel
-	root   host.FS // where what is only read is read from
+	// unknownCores is why it cannot be told which CPUs are siblings.
+	unknownCores error
+	kernel       kernel
+	root         host.FS // where what is only read is read from
 	// journal is what changes go through; nil while probing, and when no
 	// layer of the run changes the machine.
 	journal *Journal

@@ -41,9 +41,14 @@ type Session struct {
 	folder  *folder
 	journal *Journal
 	guard   *guard
+	// share says that neighbouring runs may have layers in common; shared is
+	// what is in force for that.
+	share  bool
+	shared *sharing
 	// unjournaled is why nothing can be journalled, and so nothing changed.
 	unjournaled error
-	sheltered   int // entries of the journal that are the guard's
+	sheltered   int  // entries of the journal that are the guard's
+	moved       bool // the guard is in its shelter
 }
 
 // Open takes the machine lock and refuses a machine that an earlier session
@@ -201,32 +206,43 @@ func (s *Session) openJournal() (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := s.folder.create(fmt.Sprintf("journal-%d-%d", os.Getpid(), start))
-	if err != nil {
+	// The guard before the journal: there is no moment at which something of
+	// this session is there and nobody watches.
+	name := fmt.Sprintf("journal-%d-%d", os.Getpid(), start)
+	if err := s.startGuard(name); err != nil {
 		return nil, err
 	}
+	file, err := s.folder.create(name)
+	if err != nil {
+		return nil, errors.Join(err, s.dismissGuard())
+	}
 	s.journal = newJournal(s.kernel, file, boot)
-	return s.journal, s.keepGuard()
+	return s.journal, s.shelterGuard()
 }
 
-// keepGuard starts the guard, and another one when it was killed: nothing is
-// changed unguarded.
-func (s *Session) keepGuard() error {
-	if s.options.Guard == nil || s.guard != nil && s.guard.alive() {
+// startGuard starts the guard of a journal, where there is to be one.
+func (s *Session) startGuard(name string) error {
+	if s.options.Guard == nil {
 		return nil
 	}
-	if s.guard != nil {
-		// It is gone, so this waits for nothing.
-		if err := s.guard.dismiss(); err != nil {
-			return err
-		}
-		s.guard = nil
+	g, err := startGuard(s.options.Guard, s.folder.path, name)
+	s.guard = g
+	return err
+}
+
+func (s *Session) dismissGuard() error {
+	g := s.guard
+	s.guard = nil
+	if g == nil {
+		return nil
 	}
-	if s.journal.Mark() > s.sheltered {
-		return errors.New("cannot go on: the guard is gone while changes are in force")
-	}
-	if u := s.journal.UndoTo(0); u.Err != nil {
-		return u.Err
+	return g.dismiss()
+}
+
+// shelterGuard makes the guard's cgroups and moves it there.
+func (s *Session) shelterGuard() error {
+	if s.guard == nil {
+		return nil
 	}
 	id, err := newID()
 	if err != nil {
@@ -237,12 +253,38 @@ func (s *Session) keepGuard() error {
 	if err != nil {
 		return err
 	}
-	g, err := startGuard(s.options.Guard, s.folder.path, filepath.Base(s.journal.file.Name()))
-	if err != nil {
+	err = s.guard.moveTo(s.kernel, dirs)
+	s.moved = err == nil
+	return err
+}
+
+// keepGuard starts another guard when it was killed: nothing is changed
+// unguarded.
+func (s *Session) keepGuard() error {
+	if s.guard == nil || s.guard.alive() && s.moved {
+		return nil
+	}
+	if s.journal.Mark() > s.sheltered {
+		return errors.New("cannot go on: the guard is gone while changes are in force")
+	}
+	s.moved = false
+	if s.guard.alive() {
+		if u := s.journal.UndoTo(0); u.Err != nil {
+			return u.Err
+		}
+		return s.shelterGuard()
+	}
+	// It is gone, so this waits for nothing.
+	if err := s.dismissGuard(); err != nil {
 		return err
 	}
-	s.guard = g
-	return g.moveTo(s.kernel, dirs)
+	if err := s.startGuard(filepath.Base(s.journal.file.Name())); err != nil {
+		return err
+	}
+	if u := s.journal.UndoTo(0); u.Err != nil {
+		return u.Err
+	}
+	return s.shelterGuard()
 }
 
 // Close undoes what is still in force, dismisses the guard and frees the
@@ -262,7 +304,7 @@ func (s *Session) closeJournal() error {
 	if s.journal == nil {
 		return nil
 	}
-	errs := []error{s.undo(s.sheltered)}
+	errs := []error{s.leave(""), s.undo(s.sheltered)}
 	file, g := s.journal.file, s.guard
 	s.journal, s.guard = nil, nil
 	name := filepath.Base(file.Name())
@@ -340,12 +382,13 @@ func Restore(o Options) (healed int, err error) {
 func (s *Session) newRun(m Mode, cpus cpulist.Set) *applied {
 	r := &applied{mode: m, cpus: cpus, fenced: cpus, kernel: machine{}, root: host.Local, unjournaled: errors.New("it needs root")}
 	if m.Fence {
-		// Siblings that are offline are no danger, and no cpuset takes them.
-		cores, err := r.root.Siblings(cpus)
-		online, onlineErr := everyone(r.kernel)
-		if err == nil && onlineErr == nil {
-			r.fenced = cpus.Union(cores.Intersect(online))
+		// Siblings that are offline are no danger, and no cpuset takes them:
+		// the kernel does not list them.
+		cores, err := host.Local.Siblings(cpus)
+		if err != nil {
+			r.unknownCores = err
 		}
+		r.fenced = cpus.Union(cores)
 	}
 	if s != nil {
 		r.kernel, r.unjournaled = s.kernel, s.unjournaled
@@ -364,7 +407,7 @@ func (s *Session) ready(h *Held, layers []layer) error {
 		return err
 	}
 	// What the run before could not undo may be undone by now.
-	if err := s.undo(s.sheltered); err != nil {
+	if err := s.undo(s.base()); err != nil {
 		return fmt.Errorf("cannot start a run: changes of the one before are still in force: %w", err)
 	}
 	h.run.journal, h.mark = j, j.Mark()

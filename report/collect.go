@@ -59,6 +59,7 @@ type Data struct {
 	iterations bool  // some record has iterations, be it a void one
 	pooled     int   // iterations kept, all pools
 	limit      int
+	settling   int // steps left of warmupSteps
 }
 
 // workload holds the metrics of one workload, in the order of description.
@@ -76,7 +77,11 @@ type treatment struct {
 	levels          []harness.Level
 	counts          Counts
 	warmupBad       int     // warm-up runs that were void or failed
-	blocks          []int32 // of the kept runs, in time order
+	blocks          []int32 // of the kept runs, in time order, as are the next four
+	runs            []int32
+	positions       []int32
+	starts          []int64 // ns since 1970; 0: unknown
+	counters        counterTable
 	cells           []*cell // by metric index of the workload; nil: no value yet
 	excluded        []Excluded
 	warnings, cpus  tally
@@ -88,6 +93,7 @@ type cell struct {
 	at     []int32   // values[i] is of the kept run at[i]
 	bad    int       // values that were NaN or infinite, and left out
 	pool   pool
+	warmup warmup
 }
 
 // Collect reads all records once. treatments are those of the plan: with them,
@@ -97,7 +103,7 @@ func Collect(ctx context.Context, src Source, treatments []harness.Treatment, li
 	if limit == 0 {
 		limit = MaxIterations
 	}
-	d := &Data{workloads: map[string]*workload{}, byIndex: map[int]*treatment{}, limit: limit}
+	d := newData(limit)
 	for i := range treatments {
 		t := &treatments[i]
 		d.addTreatment(&treatment{index: t.Index, workload: t.Workload, mode: t.Mode, condition: t.Condition, levels: slices.Clone(t.Levels)})
@@ -113,6 +119,10 @@ func Collect(ctx context.Context, src Source, treatments []harness.Treatment, li
 	}
 	slices.Sort(d.counters.list) // they come from maps, and a header has to be stable
 	return d, nil
+}
+
+func newData(limit int) *Data {
+	return &Data{workloads: map[string]*workload{}, byIndex: map[int]*treatment{}, limit: limit, settling: warmupSteps}
 }
 
 func (d *Data) addTreatment(t *treatment) {
@@ -220,7 +230,7 @@ func (t *treatment) doubt(r *harness.Record) {
 		t.warnings.add(oneLine(s))
 	}
 	for _, l := range r.Layers {
-		if !l.Held {
+		if !l.Held && !l.Optional { // of an optional one the record warns itself
 			t.warnings.add(oneLine(fmt.Sprintf("layer %q did not hold: %s", l.Layer, cmp.Or(l.Note, "asked "+l.Asked+", got "+l.Achieved))))
 		}
 	}
@@ -250,6 +260,14 @@ func (t *treatment) keep(w *workload, r *harness.Record) {
 	at := int32(t.counts.Kept)
 	t.counts.Kept++
 	t.blocks = append(t.blocks, int32(r.Block))
+	t.runs = append(t.runs, int32(r.Run))
+	t.positions = append(t.positions, int32(r.Position))
+	start := int64(0)
+	if !r.Start.IsZero() {
+		start = r.Start.UnixNano()
+	}
+	t.starts = append(t.starts, start)
+	t.counters.add(int(at), r.Counters)
 	t.cpus.add(r.CPUs)
 	for name, v := range r.Values {
 		c := t.cell(w.index[name])
@@ -283,10 +301,11 @@ func (t *treatment) lookup(i int) *cell {
 // pool takes in the iterations of a kept run.
 func (d *Data) pool(t *treatment, w *workload, r *harness.Record) {
 	for name, xs := range r.Iterations {
-		p := &t.cell(w.index[name]).pool
-		before := len(p.values)
-		p.add(xs)
-		d.pooled += len(p.values) - before
+		c := t.cell(w.index[name])
+		before := len(c.pool.values)
+		c.pool.add(xs)
+		d.pooled += len(c.pool.values) - before
+		d.settling -= c.warmup.look(xs, d.settling)
 	}
 	for d.pooled > d.limit {
 		d.thin()

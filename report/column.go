@@ -60,5 +60,12 @@ func columns() []column {
 		{"iterations_p50", quantity, func(r *Row) stats.Value { return r.Iterations.P50 }},
 		{"iterations_p99", quantity, func(r *Row) stats.Value { return r.Iterations.P99 }},
 		{"iterations_p999", quantity, func(r *Row) stats.Value { return r.Iterations.P999 }},
+		{"iqr", quantity, func(r *Row) stats.Value { return r.Summary.IQR }},
+		{"kurtosis", factor, func(r *Row) stats.Value { return r.Summary.Kurtosis }},
+		{"outliers", count, func(r *Row) stats.Value { return whole(len(r.Summary.Outliers.Flagged)) }},
+		{"drift_p", share, func(r *Row) stats.Value { return r.Summary.Drift.P }},
+		{"drift_per_run", share, func(r *Row) stats.Value { return r.Summary.Drift.Relative }},
+		{"r1", factor, func(r *Row) stats.Value { return r.Summary.ACF.R1 }},
+		{"ess", factor, func(r *Row) stats.Value { return r.Summary.ACF.ESS }},
 	}
 }

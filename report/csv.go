@@ -5,7 +5,10 @@ import (
 	"encoding/csv"
 	"io"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"goset/harness"
 	"goset/metric"
@@ -103,9 +106,11 @@ func appendLevels(line, factors []string, levels ...[]harness.Level) []string {
 
 // perRun writes the two files that have lines for every run.
 type perRun struct {
-	d                *Data
-	runs, iterations *csv.Writer
-	line             []string
+	d          *Data
+	runs       io.Writer
+	iterations *csv.Writer
+	line       []string
+	row, after []byte // a line of runs.csv, and what its metrics have in common
 }
 
 // runFixed and iterationFixed are the columns around the factors.
@@ -124,13 +129,11 @@ func iterationFixed() (before, after []string) {
 // ones. previous is the treatment that ran before; empty for the first run.
 // start is RFC 3339 with nanoseconds. d is of the same source.
 func RunsCSV(ctx context.Context, w io.Writer, d *Data, src Source) error {
-	p := &perRun{d: d, runs: csv.NewWriter(w)}
-	p.runHeader()
-	if err := src.Each(ctx, p.run); err != nil {
+	p := &perRun{d: d, runs: w}
+	if err := p.runHeader(); err != nil {
 		return err
 	}
-	p.runs.Flush()
-	return p.runs.Error()
+	return src.Each(ctx, p.run)
 }
 
 // IterationsCSV writes one line per iteration of every run attempt; iterations count
@@ -147,12 +150,38 @@ func IterationsCSV(ctx context.Context, w io.Writer, d *Data, src Source) error 
 	return p.iterations.Error()
 }
 
-func (p *perRun) runHeader() {
+func (p *perRun) runHeader() error {
 	before, after := runFixed()
 	taken := append(append([]string{}, before...), after...)
 	fs := columnNames("factor_", p.d.factors.list, taken)
 	head := append(append(before, fs...), after...)
-	p.runs.Write(append(head, columnNames("counter_", p.d.counters.list, head)...))
+	return p.write(append(head, columnNames("counter_", p.d.counters.list, head)...))
+}
+
+// write writes one line of runs.csv.
+func (p *perRun) write(line []string) error {
+	p.row = appendFields(p.row[:0], line)
+	p.row[len(p.row)-1] = '\n'
+	_, err := p.runs.Write(p.row)
+	return err
+}
+
+// appendFields appends fields with a comma behind each, as csv.Writer would
+// quote them. csv.Writer looks at every field of a line again, and the lines of
+// a run's metrics differ in three of twenty.
+func appendFields(row []byte, fields []string) []byte {
+	for _, f := range fields {
+		first, _ := utf8.DecodeRuneInString(f)
+		if f == `\.` || strings.ContainsAny(f, ",\"\r\n") || f != "" && unicode.IsSpace(first) {
+			row = append(row, '"')
+			row = append(row, strings.ReplaceAll(f, `"`, `""`)...)
+			row = append(row, '"')
+		} else {
+			row = append(row, f...)
+		}
+		row = append(row, ',')
+	}
+	return row
 }
 
 func (p *perRun) iterationHeader() {
@@ -183,15 +212,20 @@ func (p *perRun) run(r *harness.Record) error {
 	}
 	p.line = line
 	if len(r.Values) == 0 {
-		return p.runs.Write(line)
+		return p.write(line)
 	}
+	p.row = appendFields(p.row[:0], line[:at])
+	prefix := len(p.row)
+	p.after = appendFields(p.after[:0], line[at+3:])
+	p.after[len(p.after)-1] = '\n'
 	for _, m := range p.metrics(r) {
 		v, ok := r.Values[m.Name]
 		if !ok {
 			continue
 		}
 		line[at], line[at+1], line[at+2] = m.Name, m.Unit, exact(v)
-		if err := p.runs.Write(line); err != nil {
+		p.row = append(appendFields(p.row[:prefix], line[at:at+3]), p.after...)
+		if _, err := p.runs.Write(p.row); err != nil {
 			return err
 		}
 	}

@@ -286,10 +286,10 @@ func TestWriteAllFaults(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "runs.csv") || !strings.Contains(err.Error(), "bench.txt") {
 		t.Errorf("error %v, want both files named", err)
 	}
-	if got := list(t, dir); !slices.Equal(got, []string{"bench.txt", "iterations.csv.gz", "runs.csv", "summary.csv", "summary.md"}) {
+	if got := list(t, dir); !slices.Equal(got, []string{"bench.txt", "contrasts.csv", "iterations.csv.gz", "runs.csv", "summary.csv", "summary.md"}) {
 		t.Errorf("files %q: the others are to be written, and nothing left over", got)
 	}
-	if err := WriteAll(t.Context(), filepath.Join(dir, "missing"), b.rs, smallOptions(b)); err == nil || strings.Count(err.Error(), "cannot write") != 5 {
+	if err := WriteAll(t.Context(), filepath.Join(dir, "missing"), b.rs, smallOptions(b)); err == nil || strings.Count(err.Error(), "cannot write") != 6 {
 		t.Errorf("missing folder: %v", err)
 	}
 }

@@ -66,7 +66,8 @@ func scaleOf(values []float64, m metric.Metric) (factor float64, unit string) {
 		}
 	}
 	_, largest := extent(values, factor)
-	e := 3 * int(math.Floor(math.Log10(largest)/3))
+	// 10^308 is the largest factor that there is.
+	e := max(-306, 3*int(math.Floor(math.Log10(largest)/3)))
 	return factor * math.Pow10(-e), strings.TrimSpace("10" + raised(e) + " " + unit)
 }
 
@@ -123,7 +124,8 @@ func (f format) number(v float64) string {
 // be longer than people read.
 func plain(v float64, decimals int) string {
 	s := strconv.FormatFloat(v, 'f', decimals, 64)
-	if len(s) > 14 {
+	vanished := decimals >= 12 && v != 0 && strings.Trim(s, "-0.") == ""
+	if len(s) > 14 || vanished {
 		s = strconv.FormatFloat(v, 'e', 4, 64)
 	}
 	if strings.Trim(s, "-0.") == "" { // no "-0.00"

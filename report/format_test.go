@@ -82,3 +82,21 @@ func TestWidth(t *testing.T) {
 		}
 	}
 }
+
+// No finite number is printed as an infinity, and none that is not zero as
+// zero where all its decimals are shown.
+func TestExtremesStayNumbers(t *testing.T) {
+	for _, v := range []float64{5e-324, 3.5e-320, 1e-307, 1e-30, 1, 1e30, 1e308, math.MaxFloat64, -math.MaxFloat64, -5e-324} {
+		xs := []float64{v, v, v}
+		s, err := stats.Summarize(xs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table := Table{Metric: metric.Metric{Name: "v"}, Rows: []Row{{Summary: s}}}
+		f := formatOf(&table)
+		got := f.quantity(s.Median)
+		if strings.Contains(got, "Inf") || strings.Trim(got, "-0.") == "" {
+			t.Errorf("%g is printed as %s %s", v, got, f.unit)
+		}
+	}
+}

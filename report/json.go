@@ -24,6 +24,11 @@ type jsonTable struct {
 	Runs      jsonCounts      `json:"runs"`
 	Rows      []jsonRow       `json:"rows"`
 	Notes     []jsonNote      `json:"notes"`
+
+	Contrasts    []jsonContrast    `json:"contrasts,omitempty"`
+	Effects      []jsonEffect      `json:"effects,omitempty"`
+	Trends       []jsonTrend       `json:"trends,omitempty"`
+	Attributions []jsonAttribution `json:"attributions,omitempty"`
 }
 
 type jsonRow struct {
@@ -73,6 +78,18 @@ func tableJSON(t *Table) jsonTable {
 			labels = append(labels, t.Rows[r].Label())
 		}
 		j.Notes = append(j.Notes, jsonNote{n.Text, labels})
+	}
+	for i := range t.Contrasts {
+		j.Contrasts = append(j.Contrasts, contrastJSON(&t.Contrasts[i]))
+	}
+	for i := range t.Effects {
+		j.Effects = append(j.Effects, effectJSON(&t.Effects[i]))
+	}
+	for i := range t.Trends {
+		j.Trends = append(j.Trends, trendJSON(&t.Trends[i]))
+	}
+	for i := range t.Attributions {
+		j.Attributions = append(j.Attributions, attributionJSON(t, &t.Attributions[i]))
 	}
 	return j
 }

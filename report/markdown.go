@@ -14,13 +14,111 @@ func Markdown(w io.Writer, tables []Table, opts Options) error {
 	if title := firstOf(opts.Title, opts.Experiment); title != "" {
 		fmt.Fprintf(b, "# %s\n\n", escapeMarkdown(title))
 	}
+	markdownTables(b, tables)
+	return b.Flush()
+}
+
+// MarkdownDocument writes a whole report in GitHub's dialect.
+func MarkdownDocument(w io.Writer, d *Document) error {
+	b := bufio.NewWriter(w)
+	if title := firstOf(d.Title, d.Experiment); title != "" {
+		fmt.Fprintf(b, "# %s\n\n", escapeMarkdown(title))
+	}
+	markdownHead(b, d)
+	markdownTables(b, d.Tables)
+	if len(d.Tables) > 0 {
+		fmt.Fprintf(b, "\n%s\n", escapeMarkdown(d.Scope))
+	}
+	return b.Flush()
+}
+
+func markdownHead(b *bufio.Writer, d *Document) {
+	lines := 0
+	item := func(indent, text string, strong bool) {
+		text = escapeMarkdown(text)
+		if strong {
+			text = "**" + text + "**"
+		}
+		fmt.Fprintf(b, "%s- %s\n", indent, text)
+		lines++
+	}
+	if s := &d.SelfCheck; s.Ran {
+		item("", s.Text, len(s.Failed) > 0)
+		for _, f := range s.Failed {
+			item("  ", f, true)
+		}
+	}
+	for _, n := range d.Notes {
+		item("", n, false)
+	}
+	for i := range d.Suite {
+		s := &d.Suite[i]
+		item("", s.Name()+" "+s.AverageText, s.AverageClaim)
+		item("  ", s.EveryText, s.EveryClaim)
+	}
+	if lines > 0 {
+		b.WriteString("\n")
+	}
+}
+
+func markdownTables(b *bufio.Writer, tables []Table) {
 	for i := range tables {
 		markdownTable(b, &tables[i], i == 0 || tables[i-1].Name() != tables[i].Name())
 	}
 	if len(tables) > 0 {
 		fmt.Fprintf(b, "%s\n", legend(tables))
 	}
-	return b.Flush()
+}
+
+// markdownContrasts writes the contrasts of a table and their verdicts.
+func markdownContrasts(b *bufio.Writer, t *Table, f format) {
+	if len(t.Contrasts) == 0 {
+		return
+	}
+	head, rule := "| against "+escapeMarkdown(t.base())+" |", "|:--|"
+	for _, c := range contrastColumns() {
+		head += " " + escapeMarkdown(c.head) + " |"
+		rule += "--:|"
+	}
+	fmt.Fprintf(b, "%s\n%s\n", head, rule)
+	for i := range t.Contrasts {
+		fmt.Fprintf(b, "| %s |", escapeMarkdown(t.Contrasts[i].label(t)))
+		for _, c := range contrastColumns() {
+			fmt.Fprintf(b, " %s |", escapeMarkdown(c.cell(&t.Contrasts[i], f)))
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("\n")
+	for _, v := range t.Verdicts() {
+		text := escapeMarkdown(v.Text)
+		if v.Claim {
+			text = "**" + text + "**"
+		}
+		fmt.Fprintf(b, "- %s against %s, %s: %s\n", escapeMarkdown(v.X), escapeMarkdown(v.Y), v.About, text)
+	}
+	finding := func(text string, strong bool) {
+		text = escapeMarkdown(text)
+		if strong {
+			text = "**" + text + "**"
+		}
+		fmt.Fprintf(b, "- %s\n", text)
+	}
+	for i := range t.Effects {
+		median, spread := t.Effects[i].Lines()
+		finding(median, t.Effects[i].MedianClaim)
+		finding(spread, t.Effects[i].SpreadClaim)
+	}
+	for i := range t.Trends {
+		median, spread := t.Trends[i].Lines()
+		finding(median, t.Trends[i].MedianClaim)
+		finding(spread, t.Trends[i].SpreadClaim)
+	}
+	for i := range t.Attributions {
+		if a := &t.Attributions[i]; a.Notable {
+			fmt.Fprintf(b, "- %s\n", escapeMarkdown(a.Text))
+		}
+	}
+	b.WriteString("\n")
 }
 
 func firstOf(ss ...string) string {
@@ -56,6 +154,7 @@ func markdownTable(b *bufio.Writer, t *Table, withExcluded bool) {
 		b.WriteString("\n")
 	}
 	b.WriteString("\n")
+	markdownContrasts(b, t, f)
 	markdownNotes(b, t, withExcluded)
 }
 

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
+
+	"goset/stats"
 )
 
 // Note is a footnote: each text stands once, with the rows that it is about.
@@ -49,6 +52,9 @@ func notesOf(t *Table, g *group, m int) []Note {
 		// Below 6 values the cells themselves say what is missing.
 		if s := &t.Rows[i].Summary; s.N >= 6 {
 			for _, w := range s.Warnings {
+				if strings.Contains(w, "flagged as outliers") {
+					w = outlierNote(s, g.treatments[i], m)
+				}
 				n.add(w, i)
 			}
 		}
@@ -57,6 +63,28 @@ func notesOf(t *Table, g *group, m int) []Note {
 		n.recorded(i, tr)
 	}
 	return n.list
+}
+
+// maxOutliers is how many flagged runs a note lists.
+const maxOutliers = 5
+
+// outlierNote lists the flagged runs by where and when they ran: an outlier
+// with a time can be looked up in the machine's log.
+func outlierNote(s *stats.Summary, tr *treatment, m int) string {
+	flagged := s.Outliers.Flagged
+	var where []string
+	for _, i := range flagged[:min(maxOutliers, len(flagged))] {
+		k := tr.lookup(m).at[i]
+		text := fmt.Sprintf("run %d", i+1)
+		if at := tr.starts[k]; at != 0 { // figures taken elsewhere have neither time nor rounds
+			text += fmt.Sprintf(" in round %d, place %d, at %s", tr.blocks[k], tr.positions[k], time.Unix(0, at).UTC().Format("15:04:05Z"))
+		}
+		where = append(where, text)
+	}
+	if more := len(flagged) - maxOutliers; more > 0 {
+		where = append(where, fmt.Sprintf("and %d more", more))
+	}
+	return fmt.Sprintf("%d of %d values flagged as outliers, none dropped (%s)", len(flagged), s.N, strings.Join(where, "; "))
 }
 
 // variation is the verdict of the CV.
@@ -97,6 +125,9 @@ func (n *notes) gaps(i int, tr *treatment, m int, r *Row) {
 		return
 	}
 	c := tr.lookup(m)
+	if text := c.warmup.text(); text != "" {
+		n.add(text, i)
+	}
 	if c.bad > 0 {
 		n.add(fmt.Sprintf("%d values are not finite and left out", c.bad), i)
 	}

@@ -34,6 +34,16 @@ type Options struct {
 	// TopK shows only that many metrics of each workload: those whose CV
 	// varies most, of the selected ones or, when Metrics is empty, of all.
 	TopK int
+	// Compare lists the pairs of modes that are compared; empty: every mode
+	// with the baseline.
+	Compare []harness.ModePair
+	// Unblocked compares samples as a whole: the runs share no blocks.
+	Unblocked bool
+	// Equivalence bounds the sd ratio that counts as the same, as {0.8, 1.25};
+	// the zero value claims no equivalence.
+	Equivalence [2]float64
+	// Manifest is that of the result folder; nil for figures taken elsewhere.
+	Manifest *harness.Manifest
 	// MaxIterations is how many pooled iterations are kept exactly; 0: the
 	// constant of that name.
 	MaxIterations int
@@ -51,6 +61,11 @@ type Table struct {
 	Counts    Counts
 	Rows      []Row
 	Notes     []Note
+	// What follows is filled in by Data.Document.
+	Contrasts    []Contrast
+	Effects      []Effect     // of modes whose flags were all crossed
+	Trends       []SweepTrend // of modes with a factor of three numbers or more
+	Attributions []Attribution
 }
 
 // Row is one mode at one combination of its levels.
@@ -116,7 +131,13 @@ func Build(ctx context.Context, src Source, opts Options) ([]Table, error) {
 
 // OptionsOf gives the options that a result folder itself determines.
 func OptionsOf(m *harness.Manifest) Options {
-	return Options{Experiment: m.Name, Title: m.Title, Baseline: m.Baseline, Treatments: m.Treatments}
+	opts := Options{Experiment: m.Name, Title: m.Title, Baseline: m.Baseline, Treatments: m.Treatments,
+		// The blocks of sequential runs lie apart in time: nothing is common to them.
+		Unblocked: m.Order == harness.OrderSequential, Compare: m.Compare, Manifest: m}
+	if m.Equivalence != nil {
+		opts.Equivalence = [2]float64{m.Equivalence.Lo, m.Equivalence.Hi}
+	}
+	return opts
 }
 
 // ModeFactors returns the factors of an experiment that belong to its modes.
@@ -148,19 +169,50 @@ type group struct {
 	treatments          []*treatment
 }
 
-// Tables makes the tables that opts select, in the order of the plan.
+// Tables makes the tables that opts select, in the order of the plan. It
+// compares nothing: see Document.
 func (d *Data) Tables(opts Options) ([]Table, error) {
-	factors := opts.ModeFactors
-	if factors == nil {
-		factors = layerKeys()
+	b, err := d.build(opts)
+	if err != nil {
+		return nil, err
 	}
-	baseline := opts.Baseline
-	if baseline == "" && len(d.treatments) > 0 {
-		baseline = d.treatments[0].mode
+	return b.plain(), nil
+}
+
+// maker makes a document out of data.
+type maker struct {
+	data     *Data
+	opts     Options
+	factors  []string // of modes
+	baseline string
+	tables   []built
+}
+
+// built is a table with what it was made from.
+type built struct {
+	Table
+	group  *group
+	metric int // index; -1: no run yielded a value
+}
+
+func (b *maker) plain() []Table {
+	var out []Table
+	for i := range b.tables {
+		out = append(out, b.tables[i].Table)
+	}
+	return out
+}
+
+func (d *Data) build(opts Options) (*maker, error) {
+	b := &maker{data: d, opts: opts, factors: opts.ModeFactors, baseline: opts.Baseline}
+	if b.factors == nil {
+		b.factors = layerKeys()
+	}
+	if b.baseline == "" && len(d.treatments) > 0 {
+		b.baseline = d.treatments[0].mode
 	}
 	selected := map[string][]int{}
-	var tables []Table
-	for _, g := range d.groups(factors) {
+	for _, g := range d.groups(b.factors) {
 		metrics, ok := selected[g.workload]
 		if !ok {
 			var err error
@@ -173,14 +225,14 @@ func (d *Data) Tables(opts Options) ([]Table, error) {
 			metrics = []int{-1} // nothing was measured, and that is to be seen
 		}
 		for _, m := range metrics {
-			t, err := d.table(g, m, factors, baseline)
+			t, err := d.table(g, m, b.factors, b.baseline)
 			if err != nil {
 				return nil, err
 			}
-			tables = append(tables, t)
+			b.tables = append(b.tables, built{t, g, m})
 		}
 	}
-	return tables, nil
+	return b, nil
 }
 
 // groups parts the treatments into tables, in the order of first appearance.
@@ -291,39 +343,41 @@ func poolIterations(p *pool) (Iterations, error) {
 func compareRows(rows []Row, baseline string) {
 	for i := range rows {
 		r := &rows[i]
-		b, why := baseOf(rows, r, baseline)
-		if b == nil {
+		at, why := baseOf(rows, i, baseline)
+		if at < 0 {
 			none := stats.Value{Why: why}
 			r.MedianRatio, r.SDRatio = none, none
 			continue
 		}
-		r.Base = b == r
+		b := &rows[at]
+		r.Base = at == i
 		r.MedianRatio = ratio(r.Summary.Median, b.Summary.Median, "median")
 		r.SDRatio = ratio(r.Summary.SD, b.Summary.SD, "sd")
 	}
 }
 
-// baseOf finds the row of the baseline mode that r is compared with: the one
-// that agrees with r on every factor both have.
-func baseOf(rows []Row, r *Row, baseline string) (*Row, string) {
+// baseOf finds the row of the baseline mode that row is compared with: the one
+// that agrees with it on every factor both have; -1 where there is none.
+func baseOf(rows []Row, row int, baseline string) (int, string) {
 	if baseline == "" {
-		return nil, "no baseline"
+		return -1, "no baseline"
 	}
+	r := &rows[row]
 	if r.Mode == baseline {
-		return r, ""
+		return row, ""
 	}
-	var base *Row
+	base := -1
 	for i := range rows {
 		if rows[i].Mode != baseline || !agree(rows[i].Levels, r.Levels) {
 			continue
 		}
-		if base != nil {
-			return nil, "more than one baseline row"
+		if base >= 0 {
+			return -1, "more than one baseline row"
 		}
-		base = &rows[i]
+		base = i
 	}
-	if base == nil {
-		return nil, "no baseline row at these levels"
+	if base < 0 {
+		return -1, "no baseline row at these levels"
 	}
 	return base, ""
 }

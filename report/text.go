@@ -91,6 +91,61 @@ func Text(w io.Writer, tables []Table, opts TextOptions) error {
 	}
 	opts.Width = max(opts.Width, minWidth)
 	p := &textInk{w: bufio.NewWriter(w), opts: opts}
+	p.tables(tables)
+	return p.w.Flush()
+}
+
+// TextDocument writes a whole report for a terminal.
+func TextDocument(w io.Writer, d *Document, opts TextOptions) error {
+	if opts.Width == 0 {
+		opts.Width = defaultWidth
+	}
+	opts.Width = max(opts.Width, minWidth)
+	p := &textInk{w: bufio.NewWriter(w), opts: opts}
+	p.head(d)
+	p.tables(d.Tables)
+	p.foot(d)
+	return p.w.Flush()
+}
+
+// head is what must be known before any table is read.
+func (p *textInk) head(d *Document) {
+	lines := 0
+	say := func(first, text, style string) {
+		p.wrapped(first, "  ", text, style)
+		lines++
+	}
+	if s := &d.SelfCheck; s.Ran {
+		style := dim
+		if len(s.Failed) > 0 {
+			style = bold + red
+		}
+		say("", s.Text, style)
+		for _, f := range s.Failed {
+			say("  ", f, red)
+		}
+	}
+	for _, n := range d.Notes {
+		say("", n, yellow)
+	}
+	for i := range d.Suite {
+		s := &d.Suite[i]
+		say("", s.Name()+" "+s.AverageText, claimStyle(s.AverageClaim))
+		say("  ", s.EveryText, claimStyle(s.EveryClaim))
+	}
+	if lines > 0 && len(d.Tables) > 0 {
+		p.line("")
+	}
+}
+
+func claimStyle(claim bool) string {
+	if claim {
+		return bold
+	}
+	return ""
+}
+
+func (p *textInk) tables(tables []Table) {
 	for i := range tables {
 		if i > 0 {
 			p.line("")
@@ -102,7 +157,17 @@ func Text(w io.Writer, tables []Table, opts TextOptions) error {
 		p.line("")
 		p.wrapped("", "", legend(tables), dim)
 	}
-	return p.w.Flush()
+}
+
+// foot is how far the numbers reach.
+func (p *textInk) foot(d *Document) {
+	if len(d.Tables) == 0 {
+		return
+	}
+	p.wrapped("", "", d.Scope, dim)
+	if !d.SelfCheck.Ran && len(d.Contrasts()) > 0 && d.Manifest != nil {
+		p.wrapped("", "", d.SelfCheck.Text, dim)
+	}
 }
 
 // legend says once what the columns are.
@@ -111,6 +176,12 @@ func legend(tables []Table) string {
 	for i := range tables {
 		if tables[i].Baseline != "" {
 			s += " ×median and ×sd: against the baseline."
+			break
+		}
+	}
+	for i := range tables {
+		if len(tables[i].Contrasts) > 0 {
+			s += " " + contrastLegend(&tables[i])
 			break
 		}
 	}
@@ -175,6 +246,27 @@ func (p *textInk) table(t *Table, withExcluded bool) {
 	}
 	p.block(t, f, main, marks)
 	p.block(t, f, second, nil)
+	p.contrasts(t, f)
+	for _, v := range t.Verdicts() {
+		p.wrapped("", "  ", v.Line(), claimStyle(v.Claim))
+	}
+	for i := range t.Effects {
+		e := &t.Effects[i]
+		median, spread := e.Lines()
+		p.wrapped("", "  ", median, claimStyle(e.MedianClaim))
+		p.wrapped("", "  ", spread, claimStyle(e.SpreadClaim))
+	}
+	for i := range t.Trends {
+		s := &t.Trends[i]
+		median, spread := s.Lines()
+		p.wrapped("", "  ", median, claimStyle(s.MedianClaim))
+		p.wrapped("", "  ", spread, claimStyle(s.SpreadClaim))
+	}
+	for i := range t.Attributions {
+		if a := &t.Attributions[i]; a.Notable {
+			p.wrapped("", "  ", a.Text, dim)
+		}
+	}
 	if withExcluded {
 		for _, s := range excludedLines(t) {
 			p.wrapped("  ", "    ", s, "")
@@ -280,14 +372,43 @@ func excludedLine(r *Row, e *Excluded) string {
 	return s
 }
 
-// block writes the rows with the given columns. Columns that do not fit into the
-// width go to further blocks, each with the labels again: nothing is cut.
+// block writes the rows with the given columns.
 func (p *textInk) block(t *Table, f format, cols []shown, marks []string) {
 	labels, width := p.rowLabels(t)
-	cells := cellsOf(t, f, cols, marks)
+	p.chunks("", labels, width, cellsOf(t, f, cols, marks))
+}
+
+// contrasts writes a row for each contrast.
+func (p *textInk) contrasts(t *Table, f format) {
+	if len(t.Contrasts) == 0 {
+		return
+	}
+	names := make([]string, len(t.Contrasts))
+	for i := range names {
+		names[i] = t.Contrasts[i].label(t)
+	}
+	head := "against " + t.base()
+	labels, width := p.wrapLabels(append([]string{head}, names...))
+	if len(labels[0]) > 1 {
+		head, width = "", max(0, width)
+	}
+	var cells [][]texttab.Cell
+	for _, c := range contrastColumns() {
+		col := []texttab.Cell{{Text: c.head, Align: texttab.Right}}
+		for i := range t.Contrasts {
+			col = append(col, texttab.Cell{Text: c.cell(&t.Contrasts[i], f), Align: texttab.Right})
+		}
+		cells = append(cells, col)
+	}
+	p.chunks(head, labels[1:], width, cells)
+}
+
+// chunks writes labelled columns. Those that do not fit into the width go to
+// further chunks, each with the labels again: nothing is cut.
+func (p *textInk) chunks(head string, labels [][]string, width int, cells [][]texttab.Cell) {
 	for len(cells) > 0 {
 		n := p.fit(cells, width)
-		p.chunk(labels, cells[:n])
+		p.chunk(head, labels, cells[:n])
 		cells = cells[n:]
 	}
 }
@@ -324,8 +445,16 @@ func markColumn(marks []string) []texttab.Cell {
 
 // rowLabels wraps the labels and returns the width of the widest line.
 func (p *textInk) rowLabels(t *Table) (labels [][]string, width int) {
+	names := make([]string, len(t.Rows))
 	for i := range t.Rows {
-		ls := texttab.Wrap(t.Rows[i].Label(), min(maxLabel, 2*p.opts.Width/5)-2)
+		names[i] = t.Rows[i].Label()
+	}
+	return p.wrapLabels(names)
+}
+
+func (p *textInk) wrapLabels(names []string) (labels [][]string, width int) {
+	for _, name := range names {
+		ls := texttab.Wrap(name, min(maxLabel, 2*p.opts.Width/5)-2)
 		for j, l := range ls {
 			if j > 0 {
 				ls[j] = "  " + l
@@ -355,8 +484,8 @@ func (p *textInk) fit(cells [][]texttab.Cell, used int) int {
 const gap = 2 // blanks between columns
 
 // chunk writes labels and columns; cells[c][0] is a heading.
-func (p *textInk) chunk(labels [][]string, cells [][]texttab.Cell) {
-	rows := [][]texttab.Cell{{{}}}
+func (p *textInk) chunk(head string, labels [][]string, cells [][]texttab.Cell) {
+	rows := [][]texttab.Cell{{{Text: head}}}
 	for _, col := range cells {
 		rows[0] = append(rows[0], col[0])
 	}

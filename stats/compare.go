@@ -294,6 +294,8 @@ func spreadMethod(t SpreadPermutation, blocked bool, r Resampling) string {
 		return what
 	case t.Exact:
 		return fmt.Sprintf("%s, exact over %d relabellings", what, t.Count)
+	case t.Count == 0:
+		return what + ", normal approximation"
 	default:
 		seed := r.Seed
 		if seed == 0 {
@@ -435,12 +437,18 @@ func CompareWithoutFlagged(x, y []float64, opt Options) (Sensitivity, error) {
 	if err != nil {
 		return Sensitivity{}, err
 	}
-	s := Sensitivity{Dropped: len(dropX), LocationChanges: kept.Location.Verdict.Kind != all.Location.Verdict.Kind,
-		SpreadChanges: kept.Spread.Verdict.Kind != all.Spread.Verdict.Kind}
+	s := Sensitivity{Dropped: len(dropX), LocationChanges: changes(all.Location.Verdict, kept.Location.Verdict),
+		SpreadChanges: changes(all.Spread.Verdict, kept.Spread.Verdict)}
 	if !all.Blocked {
 		s.Dropped += len(dropY)
 	}
 	return s, nil
+}
+
+// changes says whether a verdict became another one. That fewer runs support
+// no claim either is no change.
+func changes(from, to Verdict) bool {
+	return from.Kind != to.Kind && (from.Claims() || to.Claims() || from.Kind == EquivalentVerdict || to.Kind == EquivalentVerdict)
 }
 
 // union merges two ascending lists.

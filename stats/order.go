@@ -125,7 +125,7 @@ func (c *OrderCheck) judge() {
 	adjusted := holmValues(family)
 	c.PositionAdj = adjusted[0]
 	if c.PositionAdj.OK && c.PositionAdj.V < flagLevel {
-		c.Warnings = append(c.Warnings, "the place within a round matters (Friedman p_adj = "+formatP(c.PositionAdj.V)+"): run in random order")
+		c.Warnings = append(c.Warnings, "the place within a round matters (Friedman p_adj "+relationP(c.PositionAdj.V)+"): run in random order")
 	}
 	for i := range c.Predecessor {
 		c.Predecessor[i].PAdj = adjusted[i+1]

@@ -61,7 +61,7 @@ type Summary struct {
 	Tied          float64 // fraction of the values that equal another one
 	NonPositive   int     // values ≤ 0, which have no logarithm
 	Outliers      Outliers
-	Drift         Trend
+	Drift         Trend // over the run index; its slope up to n = 200, above that see the function Drift
 	ACF           Autocorrelation
 
 	Warnings []string
@@ -73,6 +73,10 @@ func summaryQuantiles() []float64 { return []float64{0.05, 0.25, 0.5, 0.75, 0.9,
 // maxDrift bounds the sample size up to which Summarize looks for drift: run
 // values are few, and a million iterations need not be ranked for a warning.
 const maxDrift = 2000
+
+// maxSlope bounds the sample size up to which Summarize gives the slope of the
+// drift too, for which every pair of runs is looked at.
+const maxSlope = 200
 
 // madSigma makes the MAD consistent for the sd of a normal law: 1/Φ⁻¹(3/4).
 const madSigma = 1.482602218505602
@@ -229,6 +233,10 @@ func (sum *Summary) doubt(xs, s []float64) {
 		sum.Drift, sum.ACF = noTrend(why), noACF(why)
 		return
 	}
-	sum.Drift = trendOf(timeIndex(len(xs)), xs)
+	if len(xs) <= maxSlope {
+		sum.Drift = trendOf(timeIndex(len(xs)), xs)
+	} else {
+		sum.Drift = trendTest(timeIndex(len(xs)), xs)
+	}
 	sum.ACF = acfOf(xs)
 }

@@ -37,10 +37,10 @@ func (sum *Summary) warn(conf float64) {
 	}
 	sum.warnOutliers(add)
 	if sum.Drift.P.OK && sum.Drift.P.V < flagLevel {
-		add("drift over the runs (Mann–Kendall p = %s): the sd contains it", formatP(sum.Drift.P.V))
+		add("drift over the runs (Mann–Kendall p %s): the sd contains it", relationP(sum.Drift.P.V))
 	}
 	if sum.ACF.P.OK && sum.ACF.P.V < flagLevel {
-		add("successive runs are correlated (r₁ = %.2f, Ljung–Box p = %s): about %.0f independent runs", sum.ACF.R1.V, formatP(sum.ACF.P.V), sum.ACF.ESS.V)
+		add("successive runs are correlated (r₁ = %.2f, Ljung–Box p %s): about %.0f independent runs", sum.ACF.R1.V, relationP(sum.ACF.P.V), sum.ACF.ESS.V)
 	}
 }
 
@@ -67,6 +67,14 @@ func ordinals(idx []int) string {
 		names = append(names, fmt.Sprint(k+1))
 	}
 	return "runs " + strings.Join(names, ", ")
+}
+
+// relationP prints a p-value behind its "p": "= 0.004" or "< 0.001".
+func relationP(p float64) string {
+	if text, small := strings.CutPrefix(formatP(p), "<"); small {
+		return "< " + text
+	}
+	return "= " + formatP(p)
 }
 
 // formatP prints a p-value: three decimals, "<0.001" below.

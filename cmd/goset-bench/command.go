@@ -16,6 +16,7 @@ const (
 	exitDone        = 0
 	exitFailed      = 1 // a run or a layer failed
 	exitUsage       = 2 // usage or experiment faults
+	exitWorse       = 3 // compare -fail-on: a cell is surely worse
 	exitInterrupted = 130
 )
 
@@ -97,7 +98,8 @@ func (a *app) root(only string) *cobra.Command {
 		root.AddCommand(a.workloadCommand())
 		return root
 	}
-	root.AddCommand(a.runCommand(), a.planCommand(), a.resumeCommand(), a.reportCommand(), a.listCommand(), a.workloadCommand(), a.restoreCommand(), a.guardCommand())
+	root.AddCommand(a.runCommand(), a.planCommand(), a.resumeCommand(), a.reportCommand(), a.listCommand(), a.workloadCommand(),
+		a.compareCommand(), a.aaCommand(), a.restoreCommand(), a.guardCommand())
 	return root
 }
 
@@ -109,6 +111,9 @@ own, and prints median, interval, sd and spread per mode, with CSV beside it.
   goset-bench run quickstart            four kernels under three modes, a minute
   goset-bench plan published            what a file would do here; changes nothing
   goset-bench run -runs 10 -- ./task    any command, without a file
+  goset-bench compare MONDAY TUESDAY    which cells differ, and how sure that is
+  goset-bench aa quickstart             the noise floor of this machine
 
 Flags may be written with one dash or two. Exit codes: 0 done, 1 a run or a
-layer failed, 2 usage or experiment faults, 130 interrupted.`
+layer failed, 2 usage or experiment faults, 3 worse than compare -fail-on allows,
+130 interrupted.`

@@ -29,6 +29,7 @@ nothing and changes nothing. -runs-as prints every run in its order.`,
 	}
 	addPlanFlags(cmd.Flags(), &set)
 	cmd.Flags().StringVar(&runs, "runs-as", "", "also list every run in order: text or csv")
+	cmd.Flags().String("user", "", "user that runs the tasks of modes that name none; root keeps root (default: sudo's caller)")
 	cmd.Flags().Bool("best-effort", false, "count layers that cannot be held as warnings")
 	return cmd
 }
@@ -56,7 +57,7 @@ func (a *app) plan(cmd *cobra.Command, name string, set []string, runs string) e
 	if err != nil {
 		return err
 	}
-	findings, err := layerFindings(e, bestEffort)
+	findings, err := layerFindings(e, bestEffort, taskUser(prefs))
 	if err != nil {
 		return err
 	}
@@ -81,18 +82,35 @@ func printPlan(out *bufio.Writer, e *harness.Experiment, p *harness.Plan, findin
 	default:
 		return usagef("cannot list runs as %q: want text or csv", runs)
 	}
-	fmt.Fprintf(out, "%s: %s\n", e.Name, e.Title)
-	fmt.Fprintf(out, "%d treatments × %d runs", len(p.Treatments), e.Plan.Runs)
+	fmt.Fprint(out, e.Name)
+	if e.Title != "" {
+		fmt.Fprintf(out, ": %s", e.Title)
+	}
+	fmt.Fprintf(out, "\n%s × %s", counted(len(p.Treatments), "treatment"), counted(e.Plan.Blocks(), "run"))
 	if e.Plan.Warmup > 0 {
 		fmt.Fprintf(out, " + %d warm-up", e.Plan.Warmup)
 	}
-	fmt.Fprintf(out, " = %d runs, %s, seed %d\n", len(p.Runs), e.Plan.Order, p.Seed)
+	fmt.Fprintf(out, " = %s, %s, seed %d\n", counted(len(p.Runs), "run"), e.Plan.Order, p.Seed)
+	if u := e.Plan.Until; u != nil {
+		fmt.Fprintf(out, "ends early, from round %d on, when the intervals hold %s\n", e.Plan.Runs, u.Words())
+	}
+	if e.Controlled() {
+		fmt.Fprintf(out, "control: %q runs a second time in every block as %q (plan.control = false leaves it out)\n", e.Plan.Baseline, e.Plan.Baseline+harness.ControlSuffix)
+	}
 	printTimes(out, e, p)
 	printFindings(out, findings)
 	if runs == "text" {
 		return p.WriteText(out)
 	}
 	return nil
+}
+
+// counted is a number with its noun: "1 run", "3 runs".
+func counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // printTimes lists the treatments with the time of one run each, and the whole.
@@ -109,7 +127,11 @@ func printTimes(out *bufio.Writer, e *harness.Experiment, p *harness.Plan) {
 	}
 	idle := round(time.Duration(len(p.Runs)) * e.Plan.Idle)
 	if est.Known() {
-		fmt.Fprintf(out, "time: about %s, of it %s idle\n", round(est.Total), idle)
+		bound := "about"
+		if e.Plan.Until != nil {
+			bound = "at most about"
+		}
+		fmt.Fprintf(out, "time: %s %s, of it %s idle\n", bound, round(est.Total), idle)
 		return
 	}
 	fmt.Fprintf(out, "time: at least %s, of it %s idle, and the runs of %s on top: expect = \"3s\" in a workload has them counted\n",

@@ -30,8 +30,8 @@ func preferenceTable() []preference {
 		{"runs", "plan.runs"}, {"warmup", "plan.warmup"}, {"idle", "plan.idle"},
 		{"order", "plan.order"}, {"seed", "plan.seed"}, {"timeout", "plan.timeout"},
 		{"retries", "plan.retries"}, {"baseline", "plan.baseline"},
-		{"results", ""}, {"quiet", ""}, {"color", ""}, {"best-effort", ""}, {"metrics", ""},
-		{"state", ""}, {"lock", ""}, {"wait", ""},
+		{"results", ""}, {"quiet", ""}, {"watch", ""}, {"color", ""}, {"best-effort", ""}, {"metrics", ""},
+		{"state", ""}, {"lock", ""}, {"wait", ""}, {"user", ""},
 	}
 }
 
@@ -62,7 +62,34 @@ func readPreferences(flags *pflag.FlagSet) (*preferences, error) {
 			}
 		}
 	}
+	if err := checkEnv(os.Environ()); err != nil {
+		return nil, err
+	}
 	return p, p.readConfig()
+}
+
+// checkEnv refuses a variable with our prefix that is no preference: a
+// misspelt one would be passed over in silence.
+func checkEnv(environ []string) error {
+	var known []string
+	for _, pref := range preferenceTable() {
+		known = append(known, envName(pref.name))
+	}
+	var faults []error
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		if strings.HasPrefix(name, envPrefix+"_") && value != "" && !slices.Contains(known, name) {
+			faults = append(faults, fmt.Errorf("%s: no preference has this variable%s", name, cli.Nearest(name, known)))
+		}
+	}
+	if len(faults) > 0 {
+		return &exitError{exitUsage, errors.Join(faults...)}
+	}
+	return nil
+}
+
+func envName(preference string) string {
+	return envPrefix + "_" + strings.ToUpper(strings.ReplaceAll(preference, "-", "_"))
 }
 
 // readConfig reads the person's config.toml; that there is none is no fault.
@@ -78,7 +105,7 @@ func (p *preferences) readConfig() error {
 	}
 	p.below.SetConfigFile(file)
 	if err := p.below.ReadInConfig(); err != nil {
-		return usagef("cannot read preferences: %v", err)
+		return usagef("cannot read preferences in %s: %v", file, err)
 	}
 	p.config = file
 	return p.checkConfig()
@@ -133,7 +160,7 @@ func (p *preferences) origin(name string) string {
 	if f := p.flags.Lookup(name); f != nil && f.Changed {
 		return "-" + name
 	}
-	return envPrefix + "_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+	return envName(name)
 }
 
 // text resolves a preference that no experiment has: flag, environment,
@@ -146,6 +173,23 @@ func (p *preferences) text(name, otherwise string) string {
 		return p.below.GetString(name)
 	}
 	return otherwise
+}
+
+// list resolves a preference that is a list, whose flag has been read already:
+// words with commas in the environment, a list or such words in config.toml.
+func (p *preferences) list(name string, flag []string) []string {
+	switch {
+	case p.flags.Changed(name):
+		return flag
+	case p.above.IsSet(name):
+		return strings.Split(p.above.GetString(name), ",")
+	case p.below.IsSet(name):
+		if text, ok := p.below.Get(name).(string); ok {
+			return strings.Split(text, ",")
+		}
+		return p.below.GetStringSlice(name)
+	}
+	return nil
 }
 
 // on resolves a yes-or-no preference.

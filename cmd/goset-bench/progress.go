@@ -19,11 +19,13 @@ import (
 type progress struct {
 	w     io.Writer
 	quiet bool
-	tty   bool
-	width int
+	tty   bool       // w is a terminal that can redraw a line
+	size  func() int // its columns now
 	now   func() time.Time
 
-	drawn bool      // a bar stands on the current line
+	watch *watch // nil: a bar alone
+
+	drawn bool      // a bar stands on the current line, and what watch drew below it
 	last  time.Time // of the last plain line
 	plan  *harness.Plan
 }
@@ -32,14 +34,24 @@ type progress struct {
 const plainEvery = 10 * time.Second
 
 func newProgress(w io.Writer, quiet bool) *progress {
-	p := &progress{w: w, quiet: quiet, now: time.Now, width: 80}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		p.tty = true
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 20 {
-			p.width = width
+	p := &progress{w: w, quiet: quiet, now: time.Now}
+	f, ok := w.(*os.File)
+	if !ok || !ansi(f) {
+		return p
+	}
+	p.tty = true
+	p.size = func() int {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			return width
 		}
+		return 80
 	}
 	return p
+}
+
+// ansi is true for a terminal that understands more than plain text.
+func ansi(f *os.File) bool {
+	return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
 // event is the harness's Events function.
@@ -47,13 +59,19 @@ func (p *progress) event(e harness.Event) {
 	switch e := e.(type) {
 	case harness.Started:
 		p.plan, p.last = e.Plan, p.now()
-		p.line("%s: %d runs into %s", e.Experiment.Name, len(e.Plan.Runs), e.Dir)
+		p.line("%s: %s into %s", e.Experiment.Name, counted(len(e.Plan.Runs), "run"), e.Dir)
+		if p.watch != nil {
+			p.watch.start(e)
+		}
 	case harness.Gap:
-		p.bar(e.Progress, fmt.Sprintf("idle %s", round(e.Left)))
+		p.frame(e.Progress, false)
+		p.bar(e.Progress, func() string { return fmt.Sprintf("idle %s", round(e.Left)) })
 	case harness.RunStarted:
-		p.bar(e.Progress, where(e.Treatment, p.plan.Runs[e.Run].Block))
+		p.bar(e.Progress, func() string { return where(e.Treatment, p.plan.Runs[e.Run].Block) })
 	case harness.RunEnded:
 		p.ended(e)
+	case harness.StoppedEarly:
+		p.line("stopped after round %d of %d: %s", e.Block, e.Blocks, e.Reason)
 	case harness.Warning:
 		p.say("goset-bench: warning: %s", e.Text)
 	}
@@ -81,11 +99,19 @@ func (p *progress) ended(e harness.RunEnded) {
 			p.say("  | %s", line)
 		}
 	}
+	if p.watch != nil {
+		p.watch.add(r)
+		p.frame(e.Progress, e.Progress.Done() >= e.Progress.Total)
+	}
 	if !p.tty && p.now().Sub(p.last) >= plainEvery {
 		p.last = p.now()
-		p.line("%s", p.status(e.Progress, ""))
+		p.line("%s", status(e.Progress, ""))
 	}
 }
+
+// tailColumns bounds a line of a bad run's output, which may be one of two
+// thousand bytes without an end.
+const tailColumns = 200
 
 // tailLines gives the last n lines of a text, with control characters shown
 // and not sent to the terminal.
@@ -94,7 +120,11 @@ func tailLines(tail []byte, n int) []string {
 	if len(lines) == 1 && lines[0] == "" {
 		return nil
 	}
+	lines = lines[max(0, len(lines)-n):]
 	for i, l := range lines {
+		if r := []rune(l); len(r) > tailColumns {
+			l = "…" + string(r[len(r)-tailColumns+1:])
+		}
 		lines[i] = strings.Map(func(r rune) rune {
 			if r < ' ' && r != '\t' || r == 0x7f {
 				return '?'
@@ -102,39 +132,64 @@ func tailLines(tail []byte, n int) []string {
 			return r
 		}, l)
 	}
-	return lines[max(0, len(lines)-n):]
+	return lines
 }
 
-// status is the text of the bar: how far, what, what became of it, how long.
-func (p *progress) status(g *harness.Progress, doing string) string {
+// status is the text of the bar: how far, how long, what became of the runs,
+// what is run now. What a narrow terminal can do without stands last.
+func status(g *harness.Progress, doing string) string {
 	c := g.Measured
-	parts := []string{fmt.Sprintf("%d/%d runs", g.Done(), g.Total)}
-	if doing != "" {
-		parts = append(parts, doing)
-	}
-	parts = append(parts, fmt.Sprintf("kept %d, void %d, failed %d", c.Kept, c.Void, c.Failed))
+	parts := []string{fmt.Sprintf("%d/%d", g.Done(), g.Total)}
 	if left, ok := g.Left(); ok {
 		parts = append(parts, fmt.Sprintf("%s left", round(left)))
+	}
+	parts = append(parts, fmt.Sprintf("kept %d, void %d, failed %d", c.Kept, c.Void, c.Failed))
+	if doing != "" {
+		parts = append(parts, doing)
 	}
 	return strings.Join(parts, " · ")
 }
 
 // bar redraws the line of a terminal; elsewhere it does nothing.
-func (p *progress) bar(g *harness.Progress, doing string) {
+func (p *progress) bar(g *harness.Progress, doing func() string) {
 	if p.quiet || !p.tty {
 		return
 	}
-	const cells = 20
-	full := 0
-	if g.Total > 0 {
-		full = cells * g.Done() / g.Total
-	}
-	text := fmt.Sprintf("[%s%s] %s", strings.Repeat("=", full), strings.Repeat(" ", cells-full), p.status(g, doing))
-	if r := []rune(text); len(r) > p.width-1 {
-		text = string(r[:p.width-1])
-	}
-	fmt.Fprintf(p.w, "\r\x1b[K%s", text)
+	// The last column stays free: some terminals go to the next line after it.
+	fmt.Fprintf(p.w, "\r\x1b[K%s", barText(g, doing(), p.size()-1))
 	p.drawn = true
+}
+
+// frame draws what watch has to show, with the bar above.
+func (p *progress) frame(g *harness.Progress, must bool) {
+	if p.quiet || !p.tty || p.watch == nil {
+		return
+	}
+	if lines, due := p.watch.frame(barText(g, "", p.size()-1), must, p.now); due {
+		drawFrame(p.w, lines)
+		p.drawn = true
+	}
+}
+
+// The columns of the bar itself.
+const (
+	leastCells = 5
+	mostCells  = 20
+)
+
+// barText fits a bar and its text into that many columns: first the bar gives
+// way, then the end of the text.
+func barText(g *harness.Progress, doing string, columns int) string {
+	text := []rune(status(g, doing))
+	cells := min(mostCells, columns-len(text)-len("[] "))
+	switch {
+	case cells >= leastCells && g.Total > 0:
+		full := cells * g.Done() / g.Total
+		return "[" + strings.Repeat("=", full) + strings.Repeat(" ", cells-full) + "] " + string(text)
+	case len(text) <= columns:
+		return string(text)
+	}
+	return string(text[:max(0, columns-1)]) + "…"
 }
 
 // line is a message that -quiet leaves out.
@@ -150,10 +205,14 @@ func (p *progress) say(format string, args ...any) {
 	fmt.Fprintf(p.w, format+"\n", args...)
 }
 
-// end takes the bar away.
+// end takes the bar away, and what stands below it.
 func (p *progress) end() {
 	if p.drawn {
-		fmt.Fprint(p.w, "\r\x1b[K")
+		clear := "\r\x1b[K"
+		if p.watch != nil {
+			clear = "\r\x1b[J"
+		}
+		fmt.Fprint(p.w, clear)
 		p.drawn = false
 	}
 }

@@ -12,7 +12,7 @@ import (
 func testProgress(w *bytes.Buffer, tty, quiet bool) (*progress, *time.Time) {
 	now := time.Unix(1000, 0)
 	p := newProgress(w, quiet)
-	p.tty, p.width = tty, 60
+	p.tty, p.size = tty, func() int { return 60 }
 	p.now = func() time.Time { return now }
 	plan := &harness.Plan{
 		Treatments: []harness.Treatment{{Workload: "chase", Mode: "quiet"}},
@@ -40,7 +40,7 @@ func TestBarOnATerminal(t *testing.T) {
 	w.Reset()
 	started(p, 1)
 	got := w.String()
-	if !strings.HasPrefix(got, "\r\x1b[K[======              ] 1/3 runs · chase quiet, round 1") {
+	if !strings.HasPrefix(got, "\r\x1b[K1/3 · kept 1, void 0, failed 0 · chase quiet, round 1") {
 		t.Errorf("bar: %q", got)
 	}
 	if bar := strings.TrimPrefix(got, "\r\x1b[K"); len([]rune(bar)) > 59 {
@@ -60,6 +60,24 @@ func TestBarOnATerminal(t *testing.T) {
 	}
 }
 
+// What a narrow terminal leaves out is the bar first, then what runs now; never
+// how far it is and what became of the runs.
+func TestBarFitsTheTerminal(t *testing.T) {
+	g := &harness.Progress{Total: 4, Measured: harness.Counts{Kept: 1, Failed: 1}}
+	for columns, want := range map[int]string{
+		100: "[==========          ] 2/4 · kept 1, void 0, failed 1 · chase quiet, round 1",
+		66:  "[=====     ] 2/4 · kept 1, void 0, failed 1 · chase quiet, round 1",
+		60:  "2/4 · kept 1, void 0, failed 1 · chase quiet, round 1",
+		40:  "2/4 · kept 1, void 0, failed 1 · chase …",
+		1:   "…",
+		0:   "…",
+	} {
+		if got := barText(g, "chase quiet, round 1", columns); got != want {
+			t.Errorf("in %d columns: %q, want %q", columns, got, want)
+		}
+	}
+}
+
 func TestPlainLinesElsewhere(t *testing.T) {
 	var w bytes.Buffer
 	p, now := testProgress(&w, false, false)
@@ -74,7 +92,7 @@ func TestPlainLinesElsewhere(t *testing.T) {
 	}
 	*now = now.Add(plainEvery)
 	ended(p, harness.Kept, "")
-	if w.String() != "1/3 runs · kept 1, void 0, failed 0\n" {
+	if w.String() != "1/3 · kept 1, void 0, failed 0\n" {
 		t.Errorf("line: %q", w.String())
 	}
 }
@@ -95,6 +113,9 @@ func TestQuietShowsFailuresAlone(t *testing.T) {
 }
 
 func TestTailLines(t *testing.T) {
+	if got := tailLines([]byte(strings.Repeat("x", 2000)+"end"), 1); len([]rune(got[0])) != tailColumns || !strings.HasPrefix(got[0], "…") || !strings.HasSuffix(got[0], "xend") {
+		t.Errorf("a long line: %q", got)
+	}
 	for _, c := range []struct {
 		tail string
 		n    int

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -9,51 +11,143 @@ import (
 	"goset/report"
 )
 
+// reportFlags are the flags of `report`.
+type reportFlags struct {
+	table  tableFlags
+	format string
+	write  bool
+	rules  bool
+	plots  string
+}
+
 func (a *app) reportCommand() *cobra.Command {
-	var f tableFlags
-	var format string
-	var write bool
+	var f reportFlags
 	cmd := &cobra.Command{
-		Use:   "report DIR",
-		Short: "Print the tables of a result folder again",
+		Use:   "report DIR | report FILE...",
+		Short: "Print the tables of a result folder again, or of figures taken elsewhere",
 		Long: `report computes the tables of a result folder anew from its records, on any
 machine. With -write it also writes the folder's derived files anew: runs.csv,
-iterations.csv.gz, summary.csv, summary.md and bench.txt.`,
-		Args: cobra.ExactArgs(1),
+iterations.csv.gz, summary.csv, summary.md, contrasts.csv, bench.txt and
+report.html, a page that needs no network. -plots DIR writes every plot of that
+page as SVG and PNG.
+
+Of files it reads the Go benchmark format and hyperfine's JSON, and gives them
+the same statistics: each file is a mode, the first one the baseline; a single
+hyperfine file has a mode for each command.
+
+-rules prints Hoefler and Belli's twelve rules for reporting measurements, each
+with pass, fail or not applicable and the reason.`,
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			prefs, err := readPreferences(cmd.Flags())
-			if err != nil {
-				return err
-			}
-			style, err := a.style(prefs)
-			if err != nil {
-				return err
-			}
-			results, err := harness.OpenResults(args[0])
-			if err != nil {
-				return &exitError{exitUsage, err}
-			}
-			if write {
-				return a.write(cmd.Context(), results, args[0], &f, style)
-			}
-			return a.reprint(cmd.Context(), results, &f, format, style)
+			return a.report(cmd, args, &f)
 		},
 	}
-	f.add(cmd.Flags())
-	cmd.Flags().StringVar(&format, "format", "text", "text, markdown, csv, json or bench")
-	cmd.Flags().BoolVar(&write, "write", false, "write the derived files of the folder anew")
+	f.table.add(cmd.Flags())
+	cmd.Flags().StringVar(&f.format, "format", "text", formats)
+	cmd.Flags().StringVar(&f.plots, "plots", "", "write every plot as SVG and PNG into this folder")
+	cmd.Flags().BoolVar(&f.write, "write", false, "write the derived files of the folder anew")
+	cmd.Flags().BoolVar(&f.rules, "rules", false, "print the twelve rules of Hoefler and Belli, judged")
+	cmd.Flags().String("baseline", "", "the mode or file that others are compared with")
 	cmd.Flags().String("color", "auto", "auto, always or never")
 	return cmd
 }
 
-func (a *app) reprint(ctx context.Context, results *harness.Results, f *tableFlags, format string, style tableStyle) error {
-	opt, err := f.options(results.Manifest)
+func (a *app) report(cmd *cobra.Command, args []string, f *reportFlags) error {
+	prefs, err := readPreferences(cmd.Flags())
 	if err != nil {
 		return err
 	}
-	data, err := report.Collect(ctx, results, opt.Treatments, 0)
+	if err := f.table.prefer(prefs); err != nil {
+		return err
+	}
+	style, err := a.style(prefs)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(args[0]); err == nil && !info.IsDir() {
+		return a.reportFiles(cmd, args, f, style)
+	}
+	if len(args) > 1 {
+		return usagef("cannot report on %d folders at once: give one, or use goset-bench compare %s %s", len(args), args[0], args[1])
+	}
+	results, err := harness.OpenResults(args[0])
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	opt, err := f.table.options(results.Manifest)
+	if err != nil {
+		return err
+	}
+	if f.write {
+		r, err := read(cmd.Context(), results, opt)
+		if err != nil {
+			return err
+		}
+		return a.write(cmd.Context(), r, args[0], true, style)
+	}
+	return a.reprint(cmd, results, opt, f, style)
+}
+
+// reprint makes a document of any source and prints it, or its rules.
+func (a *app) reprint(cmd *cobra.Command, src report.Source, opt report.Options, f *reportFlags, style tableStyle) error {
+	data, err := report.Collect(cmd.Context(), src, opt.Treatments, 0)
 	if err != nil {
 		return failed(err)
 	}
-	return a.print(data, opt, format, style)
+	if flag := cmd.Flags().Lookup("baseline"); flag.Changed {
+		if opt.Baseline = flag.Value.String(); !data.HasMode(opt.Baseline) {
+			return usagef("cannot compare with -baseline %q: no such mode (there are %s)", opt.Baseline, data.ModeNames())
+		}
+	}
+	doc, err := data.Document(opt)
+	if err != nil {
+		return failed(err)
+	}
+	if f.rules {
+		if err := report.RulesText(a.stdout, doc, report.TextOptions{Color: style.color, Width: style.width}); err != nil {
+			return failed(fmt.Errorf("cannot print the rules: %v", err))
+		}
+		return nil
+	}
+	r := &reading{src, opt, data, doc}
+	if f.plots != "" {
+		return a.plots(cmd.Context(), r, f.plots)
+	}
+	return a.print(cmd.Context(), r, f.format, style)
+}
+
+// plots writes the plot files and says where they are.
+func (a *app) plots(ctx context.Context, r *reading, dir string) error {
+	page, err := r.page(ctx)
+	if err != nil {
+		return failed(err)
+	}
+	names, err := report.Plots(dir, page)
+	if err != nil {
+		return failed(err)
+	}
+	fmt.Fprintf(a.stdout, "plots: %d files in %s\n", len(names), dir)
+	return nil
+}
+
+// reportFiles reports on figures that were taken elsewhere.
+func (a *app) reportFiles(cmd *cobra.Command, paths []string, f *reportFlags, style tableStyle) error {
+	if f.write {
+		return usagef("cannot use -write with files: it is for result folders")
+	}
+	var x report.External
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return usagef("cannot read %q: %v", path, err)
+		}
+		if err := x.Add(path, text, len(paths)); err != nil {
+			return &exitError{exitUsage, err}
+		}
+	}
+	opt := x.Options()
+	if err := f.table.choose(&opt); err != nil {
+		return err
+	}
+	return a.reprint(cmd, &x, opt, f, style)
 }

@@ -37,6 +37,9 @@ func (a *app) resume(cmd *cobra.Command, dir string, asRecorded bool, f *tableFl
 	if err != nil {
 		return err
 	}
+	if err := f.prefer(prefs); err != nil {
+		return err
+	}
 	m, err := harness.ReadManifest(dir)
 	if err != nil {
 		return &exitError{exitUsage, err}

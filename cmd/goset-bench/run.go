@@ -82,9 +82,11 @@ func addCommandFlags(fs *pflag.FlagSet, f *runFlags) {
 func addRunningFlags(fs *pflag.FlagSet) {
 	fs.String("results", defaultResults, "folder below which result folders are made")
 	fs.Bool("best-effort", false, "run without the layers that cannot be held, and say so")
+	fs.String("user", "", "user that runs the tasks of modes that name none; root keeps root (default: sudo's caller)")
 	fs.String("wait", "0s", "how long to wait while another session has this machine, as 10m")
 	fs.String("state", isolation.DefaultState, "folder of the journal that changes to the machine are undone from")
 	fs.String("lock", isolation.DefaultLock, "file whose lock is taken; sessions in containers can share one")
+	fs.Bool("watch", false, "on a terminal: show the table and a strip of the runs while they come")
 	fs.Bool("quiet", false, "no progress; the table alone")
 	fs.String("color", "auto", "auto, always or never")
 }
@@ -93,6 +95,9 @@ func addRunningFlags(fs *pflag.FlagSet) {
 func (a *app) runExperiment(cmd *cobra.Command, args []string, f *runFlags) error {
 	prefs, err := readPreferences(cmd.Flags())
 	if err != nil {
+		return err
+	}
+	if err := f.table.prefer(prefs); err != nil {
 		return err
 	}
 	src, err := chooseSource(cmd, args, f)
@@ -135,6 +140,12 @@ func chooseSource(cmd *cobra.Command, args []string, f *runFlags) (source, error
 		}
 		if len(args) == 0 {
 			return source{}, usagef("cannot run: no command after --")
+		}
+		if f.n < 1 {
+			return source{}, usagef("cannot use -n %d: want 1 or more CPUs", f.n)
+		}
+		if len(f.modes) == 0 {
+			return source{}, usagef("cannot use -modes \"\": want one or more of %s", strings.Join(harness.KnownModes(), ", "))
 		}
 		return commandSource(args, f)
 	}

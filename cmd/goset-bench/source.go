@@ -31,8 +31,8 @@ func findSource(arg string) (source, error) {
 	}
 	text, err := os.ReadFile(arg)
 	if errors.Is(err, os.ErrNotExist) && !strings.ContainsAny(arg, "/.") {
-		return source{}, usagef("cannot find experiment %q: no such file, and the shipped ones are %s%s",
-			arg, strings.Join(shipped, ", "), cli.Nearest(arg, shipped))
+		return source{}, usagef("cannot find experiment %q: no such file, and the shipped ones are %s%s; a command stands behind --, as in run -- %s",
+			arg, strings.Join(shipped, ", "), cli.Nearest(arg, shipped), arg)
 	}
 	if err != nil {
 		return source{}, usagef("cannot read experiment: %v", err)

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"regexp"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
 	"goset/harness"
 	"goset/internal/cli"
@@ -29,17 +32,26 @@ func (f *tableFlags) add(fs *pflag.FlagSet) {
 // tableStyle is how a table looks on this stdout.
 type tableStyle struct {
 	color bool
-	width int
+	width int // columns; 0: those of a text that is no terminal's
 }
 
-// style decides on colour: as -color says; "auto" is colour on a terminal
-// unless NO_COLOR is set.
+// widestTable bounds the columns: footnotes in longer lines are hard to read.
+const widestTable = 140
+
+// style takes the terminal's width and decides on colour: as -color says; "auto" is colour on a terminal
+// unless NO_COLOR is set or the terminal is dumb.
 func (a *app) style(prefs *preferences) (tableStyle, error) {
-	color, err := cli.Color(prefs.text("color", "auto"), a.stdout)
-	if err != nil {
-		return tableStyle{}, &exitError{exitUsage, err}
+	s := tableStyle{}
+	if f, ok := a.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			s.width = min(width, widestTable)
+		}
 	}
-	return tableStyle{color: color}, nil
+	var err error
+	if s.color, err = cli.Color(prefs.text("color", "auto"), a.stdout); err != nil {
+		return s, &exitError{exitUsage, err}
+	}
+	return s, nil
 }
 
 // options turns a manifest and flags into the report's options.
@@ -49,59 +61,118 @@ func (f *tableFlags) options(m *harness.Manifest) (report.Options, error) {
 		// Records do not say whose a factor is; the experiment does.
 		opt.ModeFactors = report.ModeFactors(e.Modes)
 	}
-	opt.All, opt.TopK = f.all, f.topk
-	if f.topk < 0 {
-		return opt, usagef("cannot use -topk %d: want 1 or more", f.topk)
-	}
-	for _, name := range f.metrics {
-		re, err := regexp.Compile("^(?:" + name + ")$")
-		if err != nil {
-			return opt, usagef("cannot use -metrics %q: %v", name, err)
-		}
-		opt.Metrics = append(opt.Metrics, re)
-	}
-	return opt, nil
+	return opt, f.choose(&opt)
 }
 
-// write puts the derived files into a result folder and the tables on stdout.
-// Both come from one reading of the records.
-func (a *app) write(ctx context.Context, results *harness.Results, dir string, flags *tableFlags, style tableStyle) error {
-	opt, err := flags.options(results.Manifest)
-	if err != nil {
-		return err
+// choose puts the flags into options.
+func (f *tableFlags) choose(opt *report.Options) error {
+	opt.All, opt.TopK = f.all, f.topk
+	var err error
+	opt.Metrics, err = f.check()
+	return err
+}
+
+// prefer fills in what a person prefers and checks all of it; commands that run
+// do so before they run.
+func (f *tableFlags) prefer(prefs *preferences) error {
+	f.metrics = prefs.list("metrics", f.metrics)
+	_, err := f.check()
+	return err
+}
+
+func (f *tableFlags) check() (metrics []*regexp.Regexp, err error) {
+	if f.topk < 0 {
+		return nil, usagef("cannot use -topk %d: want 1 or more", f.topk)
 	}
-	data, err := report.Collect(ctx, results, opt.Treatments, 0)
+	for _, name := range f.metrics {
+		if _, err := regexp.Compile(name); err != nil {
+			return nil, usagef("cannot use -metrics %q: %v", name, err)
+		}
+		re, err := regexp.Compile("^(?:" + name + ")$")
+		if err != nil {
+			return nil, usagef("cannot use -metrics %q: %v", name, err)
+		}
+		metrics = append(metrics, re)
+	}
+	return metrics, nil
+}
+
+// reading is a source read once: what all inks print.
+type reading struct {
+	src  report.Source
+	opt  report.Options
+	data *report.Data
+	doc  *report.Document
+}
+
+func read(ctx context.Context, src report.Source, opt report.Options) (*reading, error) {
+	data, err := report.Collect(ctx, src, opt.Treatments, 0)
 	if err != nil {
+		return nil, failed(err)
+	}
+	doc, err := data.Document(opt)
+	if err != nil {
+		return nil, failed(err)
+	}
+	return &reading{src, opt, data, doc}, nil
+}
+
+// page reads the records once more, for what stands in no table.
+func (r *reading) page(ctx context.Context) (*report.Page, error) {
+	return report.NewPage(ctx, r.data, r.doc, r.src, r.opt)
+}
+
+// write puts the derived files, and the page where it is asked for, into a
+// result folder and the tables on stdout.
+func (a *app) write(ctx context.Context, r *reading, dir string, withPage bool, style tableStyle) error {
+	if err := report.WriteDocument(ctx, dir, r.data, r.doc, r.src, r.opt); err != nil {
 		return failed(err)
 	}
-	if err := report.WriteData(ctx, dir, data, results, opt); err != nil {
-		return failed(err)
+	if withPage {
+		page, err := r.page(ctx)
+		if err != nil {
+			return failed(err)
+		}
+		if err := report.WriteHTML(dir, page); err != nil {
+			return failed(err)
+		}
 	}
-	if err := a.print(data, opt, "text", style); err != nil {
+	if err := a.print(ctx, r, "text", style); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "results: %s\n", dir)
+	if withPage {
+		fmt.Fprintf(a.stdout, "page: %s\n", filepath.Join(dir, report.PageFile))
+	}
 	return nil
 }
 
-// print writes the tables in one ink.
-func (a *app) print(data *report.Data, opt report.Options, format string, style tableStyle) error {
-	tables, err := data.Tables(opt)
-	if err != nil {
-		return failed(err)
-	}
+// formats are the inks that print knows, for messages and help.
+const formats = "text, markdown, latex, csv, contrasts, json, bench or html"
+
+// print writes a report in one ink.
+func (a *app) print(ctx context.Context, r *reading, format string, style tableStyle) error {
 	inks := map[string]func(io.Writer) error{
 		"text": func(w io.Writer) error {
-			return report.Text(w, tables, report.TextOptions{Color: style.color, Width: style.width})
+			return report.TextDocument(w, r.doc, report.TextOptions{Color: style.color, Width: style.width})
 		},
-		"markdown": func(w io.Writer) error { return report.Markdown(w, tables, opt) },
-		"csv":      func(w io.Writer) error { return report.SummaryCSV(w, tables) },
-		"json":     func(w io.Writer) error { return report.JSON(w, tables) },
-		"bench":    func(w io.Writer) error { return report.Bench(w, data, opt) },
+		"markdown":  func(w io.Writer) error { return report.MarkdownDocument(w, r.doc) },
+		"latex":     func(w io.Writer) error { return report.LaTeX(w, r.doc) },
+		"csv":       func(w io.Writer) error { return report.SummaryCSV(w, r.doc.Tables) },
+		"contrasts": func(w io.Writer) error { return report.ContrastsCSV(w, r.doc.Tables) },
+		"json":      func(w io.Writer) error { return report.JSONDocument(w, r.doc) },
+		"bench":     func(w io.Writer) error { return report.Bench(w, r.data, r.opt) },
+		"html": func(w io.Writer) error {
+			page, err := r.page(ctx)
+			if err != nil {
+				return err
+			}
+			return report.HTML(w, page)
+		},
 	}
 	ink, ok := inks[format]
 	if !ok {
-		return usagef("cannot print as %q: want text, markdown, csv, json or bench", format)
+		return usagef("cannot print as %q: want %s", format, formats)
 	}
 	if err := ink(a.stdout); err != nil {
 		return failed(fmt.Errorf("cannot print tables: %v", err))

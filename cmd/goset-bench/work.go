@@ -7,13 +7,17 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"syscall"
+	"time"
 
 	"goset/cpulist"
 	"goset/harness"
 	"goset/host"
 	"goset/isolation"
+	"goset/rank"
+	"goset/report"
 )
 
 // work is what running, as against reading, needs: the runner of children, the
@@ -23,9 +27,12 @@ type work struct {
 	runner     *harness.Runner
 	allowed    cpulist.Set
 	bestEffort bool
+	user       string             // who runs the tasks of modes that name nobody
 	isolation  *isolation.Session // nil: the machine is free again
 	progress   *progress
 	table      tableStyle
+	// after reports on the folder instead of the tables; nil: the tables.
+	after func(context.Context, *harness.Results) error
 }
 
 // newWork takes the machine, so that what is learned of it from here on is not
@@ -39,6 +46,10 @@ func (a *app) newWork(ctx context.Context, prefs *preferences) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
+	watching, err := prefs.on("watch")
+	if err != nil {
+		return nil, err
+	}
 	machine, err := a.isolationOptions(prefs)
 	if err != nil {
 		return nil, err
@@ -47,7 +58,12 @@ func (a *app) newWork(ctx context.Context, prefs *preferences) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &work{app: a, bestEffort: bestEffort, progress: newProgress(a.stderr, quiet), table: style}
+	w := &work{app: a, bestEffort: bestEffort, user: taskUser(prefs), progress: newProgress(a.stderr, quiet), table: style}
+	if watching {
+		// The style is that of stdout, which may be a file while this is a terminal.
+		color := style.color || prefs.text("color", "auto") == "auto" && os.Getenv("NO_COLOR") == ""
+		w.progress.watch = newWatch(a.stderr, color)
+	}
 	if w.isolation, err = isolation.Open(ctx, machine); err != nil {
 		return nil, failed(err)
 	}
@@ -93,7 +109,7 @@ func (w *work) release() error {
 // admit refuses an experiment with a layer that cannot be held, all of them by
 // name, before anything runs.
 func (w *work) admit(e *harness.Experiment) error {
-	findings, err := layerFindings(e, w.bestEffort)
+	findings, err := layerFindings(e, w.bestEffort, w.user)
 	if err != nil {
 		return err
 	}
@@ -103,7 +119,14 @@ func (w *work) admit(e *harness.Experiment) error {
 	if err := findings.Err(); err != nil {
 		return failed(fmt.Errorf("cannot run experiment %q here:\n%w\nRun it without them: -best-effort, or -set %s", e.Name, err, withoutLayer(findings)))
 	}
+	w.isolation.Share(e.Plan.Sticky)
 	return nil
+}
+
+// taskUser is who runs the tasks of modes that name nobody: root is not theirs
+// to have when somebody else is known.
+func taskUser(prefs *preferences) string {
+	return prefs.text("user", isolation.SudoCaller(os.Getenv, os.Geteuid()))
 }
 
 // withoutLayer is the setting that would leave out the first refused layer.
@@ -114,7 +137,7 @@ func withoutLayer(findings isolation.Findings) string {
 
 // layerFindings asks isolation about every mode that the treatments use, and
 // drops what another treatment of the same mode has said already.
-func layerFindings(e *harness.Experiment, bestEffort bool) (isolation.Findings, error) {
+func layerFindings(e *harness.Experiment, bestEffort bool, user string) (isolation.Findings, error) {
 	treatments, err := e.Treatments()
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
@@ -122,10 +145,13 @@ func layerFindings(e *harness.Experiment, bestEffort bool) (isolation.Findings, 
 	var all isolation.Findings
 	for _, t := range treatments {
 		layers := t.Layers
+		if layers.User == "" {
+			layers.User = user
+		}
 		if bestEffort {
 			layers = layers.BestEffort()
 		}
-		for _, f := range isolation.Check(layers) {
+		for _, f := range append(isolation.Check(layers), choiceFinding(layers)...) {
 			if !slices.ContainsFunc(all, func(g *isolation.Unsupported) bool { return g.Error() == f.Error() }) {
 				all = append(all, f)
 			}
@@ -134,19 +160,41 @@ func layerFindings(e *harness.Experiment, bestEffort bool) (isolation.Findings, 
 	return all, nil
 }
 
+// choiceFinding asks whether the quietest CPUs can be found here. When the CPUs
+// cannot be had at all, isolation has said so.
+func choiceFinding(layers isolation.Mode) isolation.Findings {
+	if layers.CPUs != "quietest" {
+		return nil
+	}
+	err := harness.NewChooser(host.Local).Check(layers)
+	var refused *rank.Refused
+	if err == nil || errors.As(err, &refused) || errors.Is(err, host.ErrUnsupported) {
+		return nil
+	}
+	return isolation.Findings{{
+		Mode: layers.Name, Layer: "cpus", Reason: err.Error(), Optional: slices.Contains(layers.Optional, "cpus"),
+		Hint: `cpus = "quietest" ranks them by /proc/interrupts; name them, or take "rotate"`,
+	}}
+}
+
 // session is what Execute and Resume have in common.
 func (w *work) session(e *harness.Experiment, dir string) harness.Session {
 	self, err := os.Executable()
 	if err != nil {
 		self = os.Args[0]
 	}
-	return harness.Session{
+	s := harness.Session{
 		Experiment: e, Dir: dir,
 		Executor: w.runner, Chooser: harness.NewChooser(host.Local), Extractor: harness.NewExtractor,
 		Self: []string{self, "workload"}, Env: os.Environ(), Allowed: w.allowed,
-		User:       isolation.SudoCaller(os.Getenv, os.Geteuid()),
+		User:       w.user,
 		BestEffort: w.bestEffort, Events: w.progress.event, Quiet: w.runner.Quiet,
 	}
+	// Not a nil *Stopper in the interface.
+	if stop := report.NewStopper(e); stop != nil {
+		s.Stopper = stop
+	}
+	return s
 }
 
 // execute runs a session under signals, then writes the derived files and
@@ -160,7 +208,9 @@ func (w *work) execute(parent context.Context, flags *tableFlags, session func(c
 	signal.Notify(pipe, syscall.SIGPIPE)
 	defer signal.Stop(pipe)
 
+	start := time.Now()
 	sum, err := session(ctx)
+	lasted := time.Since(start)
 	w.progress.end()
 	interrupted := errors.Is(err, harness.ErrInterrupted)
 	// While signals are still caught: nothing that comes after needs the
@@ -177,19 +227,39 @@ func (w *work) execute(parent context.Context, flags *tableFlags, session func(c
 	}
 	// A second Ctrl-C ends the writing of tables as it would end any program.
 	stop()
-	if err := w.finish(parent, sum, flags); err != nil {
+	if err := w.finish(parent, sum, flags, lasted); err != nil {
 		return err
 	}
 	return verdict(sum, interrupted)
 }
 
-// finish writes the derived files and prints the tables.
-func (w *work) finish(ctx context.Context, sum harness.Summary, flags *tableFlags) error {
+// pageAfter is how long a session has to last for its page to be written
+// unasked: the page takes about a tenth of a second, which would be felt after
+// a second of very short runs.
+const pageAfter = 5 * time.Second
+
+// finish writes the derived files and prints the tables. A page that is there
+// already is written anew: it would tell of fewer runs than the folder has.
+func (w *work) finish(ctx context.Context, sum harness.Summary, flags *tableFlags, lasted time.Duration) error {
 	results, err := harness.OpenResults(sum.Dir)
 	if err != nil {
 		return failed(err)
 	}
-	return w.write(ctx, results, sum.Dir, flags, w.table)
+	if w.after != nil {
+		err := w.after(ctx, results)
+		fmt.Fprintf(w.stdout, "results: %s\n", sum.Dir)
+		return err
+	}
+	opt, err := flags.options(results.Manifest)
+	if err != nil {
+		return err
+	}
+	r, err := read(ctx, results, opt)
+	if err != nil {
+		return err
+	}
+	_, err = os.Stat(filepath.Join(sum.Dir, report.PageFile))
+	return w.write(ctx, r, sum.Dir, lasted >= pageAfter || err == nil, w.table)
 }
 
 // verdict turns a summary into the exit code.
@@ -199,7 +269,7 @@ func verdict(sum harness.Summary, interrupted bool) error {
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted after %d of %d runs; go on with: goset-bench resume %s",
 			sum.Measured.Sum()+sum.Warmup.Sum(), sum.Total, sum.Dir)}
 	case sum.Failed() > 0:
-		return failed(fmt.Errorf("%d of %d runs failed; their output is in %s", sum.Failed(), sum.Total, sum.Dir))
+		return failed(fmt.Errorf("%d of %d runs failed; the reasons are below the tables and in %s", sum.Failed(), sum.Total, sum.Dir))
 	case sum.Void() > 0:
 		return failed(fmt.Errorf("%d of %d runs are void; the reasons are below the tables and in %s", sum.Void(), sum.Total, sum.Dir))
 	}

@@ -47,11 +47,15 @@ var only = map[string][]string{
 	"github.com/spf13/cobra":     {"cmd/*", "internal/cli"},
 	"github.com/spf13/pflag":     {"cmd/*", "internal/cli"},
 	"gonum.org/v1/gonum":         {"stats", "report", "scripts/*"},
+	"gonum.org/v1/plot":          {"report"},
 	"golang.org/x/sys/unix":      {"host", "isolation", "internal/vmtest/..."},
 }
 
 // tests may use these anywhere, production code where `only` or nothing says.
 const testOnly = "github.com/rogpeppe/go-internal/testscript"
+
+// browser drives Chromium in tests, and only there.
+const browser = "github.com/chromedp"
 
 func TestImports(t *testing.T) {
 	const root = "../.."
@@ -117,7 +121,7 @@ func refuse(pkg, p string, allowed []string, inTest bool) string {
 		}
 		return "that arrow is not in the design"
 	}
-	if p == testOnly && !inTest {
+	if (p == testOnly || strings.HasPrefix(p, browser+"/")) && !inTest {
 		return "it is for tests"
 	}
 	for module, where := range only {
@@ -176,6 +180,10 @@ func TestRefuse(t *testing.T) {
 		{"host", "gonum.org/v1/gonum/stat", false, false},
 		{"harness", testOnly, false, false},
 		{"cmd/goset-bench", testOnly, true, true},
+		{"report", browser + "/chromedp", true, true},
+		{"report", browser + "/chromedp", false, false},
+		{"report", "gonum.org/v1/plot/plotter", false, true},
+		{"stats", "gonum.org/v1/plot", false, false},
 	} {
 		allowed, known := rule(may, c.pkg)
 		if !known {

@@ -77,7 +77,7 @@ func Terminal(w io.Writer) bool {
 func Color(want string, w io.Writer) (bool, error) {
 	switch want {
 	case "auto":
-		return Terminal(w) && os.Getenv("NO_COLOR") == "", nil
+		return Terminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb", nil
 	case "always":
 		return true, nil
 	case "never":

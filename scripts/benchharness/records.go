@@ -49,7 +49,7 @@ func manyRecords(tool, dir string, n int) error {
 
 // beginExperiment runs `true` under two modes and interrupts that soon.
 func beginExperiment(tool, dir string, n int) error {
-	cmd := exec.Command(tool, "run", "-runs", strconv.Itoa(n/2), "-warmup", "0", "-modes", "unpinned,taskset", "-quiet", "-o", dir, "--", "true")
+	cmd := exec.Command(tool, "run", "-runs", strconv.Itoa(n/2), "-warmup", "0", "-set", "plan.control=false", "-modes", "unpinned,taskset", "-quiet", "-o", dir, "--", "true")
 	if err := cmd.Start(); err != nil {
 		return err
 	}

@@ -1,0 +1,274 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"goset/harness"
+	"goset/metric"
+	"goset/stats"
+)
+
+// isControl says that a row is the repetition of the baseline.
+func isControl(mode, baseline string) bool {
+	return baseline != "" && mode == baseline+harness.ControlSuffix
+}
+
+// contrast fills in the contrasts of a table: every declared pair of modes, or
+// else every mode against the baseline; and always the control.
+func (b *maker) contrast(t *built) error {
+	var family []*stats.Comparison
+	for _, p := range b.pairs(&t.Table) {
+		c, err := b.compare(t, p.row, p.base)
+		if err != nil {
+			return err
+		}
+		c.Control = p.control
+		t.Contrasts = append(t.Contrasts, c)
+	}
+	for i := range t.Contrasts {
+		if c := &t.Contrasts[i]; !c.Control {
+			family = append(family, &c.Comparison)
+		}
+	}
+	stats.Adjust(family)
+	return nil
+}
+
+// rowPair is two rows to compare.
+type rowPair struct {
+	row, base int
+	control   bool
+}
+
+// pairs lists what a table compares, the control last.
+func (b *maker) pairs(t *Table) []rowPair {
+	var out, controls []rowPair
+	add := func(mode, base string) {
+		for i := range t.Rows {
+			if t.Rows[i].Mode != mode || mode == base {
+				continue
+			}
+			if j, _ := baseOf(t.Rows, i, base); j >= 0 {
+				p := rowPair{i, j, isControl(mode, base)}
+				if p.control {
+					controls = append(controls, p)
+				} else {
+					out = append(out, p)
+				}
+			}
+		}
+	}
+	if len(b.opts.Compare) > 0 {
+		for _, p := range b.opts.Compare {
+			add(p.X, p.Y)
+		}
+		add(b.baseline+harness.ControlSuffix, b.baseline)
+		return append(out, controls...)
+	}
+	var modes names
+	for i := range t.Rows {
+		modes.add(t.Rows[i].Mode)
+	}
+	for _, m := range modes.list {
+		add(m, b.baseline)
+	}
+	return append(out, controls...)
+}
+
+// compare compares two rows within the blocks that both have.
+func (b *maker) compare(t *built, row, base int) (Contrast, error) {
+	x, y := t.sample(row), t.sample(base)
+	opt := stats.Options{Unblocked: b.opts.Unblocked, Equivalence: b.opts.Equivalence}
+	if !opt.Unblocked {
+		px, py, dropped, err := stats.PairBlocks(x.blocks, x.values, y.blocks, y.values)
+		if err != nil {
+			return Contrast{}, fmt.Errorf("cannot compare %s with %s: %v", t.Rows[row].Label(), t.Rows[base].Label(), err)
+		}
+		x.values, y.values, opt.Dropped = px, py, dropped
+	}
+	opt.Resampling = drawsFor(max(len(x.values), len(y.values)))
+	c := Contrast{Row: row, Base: base, X: t.Rows[row].Label(), Y: t.Rows[base].Label()}
+	var err error
+	if c.Comparison, err = stats.Compare(x.values, y.values, opt); err != nil {
+		return Contrast{}, err
+	}
+	if len(c.FlaggedX)+len(c.FlaggedY) > 0 {
+		c.Sensitivity, err = stats.CompareWithoutFlagged(x.values, y.values, opt)
+	}
+	return c, err
+}
+
+// sample is the values of a row with the blocks that they are of.
+type sample struct {
+	values []float64
+	blocks []int
+}
+
+func (t *built) sample(row int) sample {
+	tr := t.group.treatments[row]
+	c := t.cell(row)
+	s := sample{values: c.values, blocks: make([]int, len(c.at))}
+	for i, at := range c.at {
+		s.blocks[i] = int(tr.blocks[at])
+	}
+	return s
+}
+
+// cell is the observations of a row; an empty one where there are none.
+func (t *built) cell(row int) *cell {
+	if t.metric < 0 {
+		return &cell{}
+	}
+	return t.group.treatments[row].lookup(t.metric)
+}
+
+// Verdicts are the findings under a table, for each contrast its median and
+// its spread. Those of the control stand in Document.SelfCheck.
+func (t *Table) Verdicts() []VerdictLine {
+	var out []VerdictLine
+	for i := range t.Contrasts {
+		c := &t.Contrasts[i]
+		if c.Control {
+			continue
+		}
+		out = append(out,
+			VerdictLine{Contrast: i, About: "median", X: c.X, Y: c.Y, Claim: c.Location.Verdict.Claims(),
+				Better: gain(c.Location.Verdict.Kind, t.Metric.Better), Text: c.Location.Verdict.Text},
+			VerdictLine{Contrast: i, About: "spread", X: c.X, Y: c.Y, Claim: c.Spread.Verdict.Claims(),
+				Better: gain(c.Spread.Verdict.Kind, metric.Lower), Text: c.Spread.Verdict.Text})
+	}
+	return out
+}
+
+// gain says whether a verdict is one for the better.
+func gain(kind stats.VerdictKind, better metric.Direction) int {
+	up := map[stats.VerdictKind]int{stats.HigherVerdict: 1, stats.LowerVerdict: -1}[kind]
+	switch better {
+	case metric.Higher:
+		return up
+	case metric.Lower:
+		return -up
+	}
+	return 0
+}
+
+// Line is a verdict as one line of text: "goset against unpinned, spread:
+// lower spread (0.42×, …)".
+func (v *VerdictLine) Line() string {
+	return fmt.Sprintf("%s against %s, %s: %s", v.X, v.Y, v.About, v.Text)
+}
+
+// contrastNotes are what is to be known about the comparisons of a table, each
+// text once, with the rows that it is about.
+func contrastNotes(t *Table) []Note {
+	n := notes{}
+	for i := range t.Contrasts {
+		c := &t.Contrasts[i]
+		for _, text := range c.Notes {
+			// The rows' own notes say which runs drive the sd; and where there are
+			// too few runs for any claim, nothing can be said against one.
+			if strings.HasPrefix(text, "sd driven by") || min(c.N, c.M) < 6 && c.Dropped == 0 {
+				continue
+			}
+			n.add(text, c.Row)
+		}
+		var changed []string
+		if c.Sensitivity.LocationChanges {
+			changed = append(changed, "median")
+		}
+		if c.Sensitivity.SpreadChanges {
+			changed = append(changed, "spread")
+		}
+		if len(changed) > 0 {
+			n.add(fmt.Sprintf("without the flagged runs the verdict on %s changes", strings.Join(changed, " and ")), c.Row)
+		}
+	}
+	return n.list
+}
+
+// selfCheck judges the controls of all tables as one family: with a family per
+// table, an experiment of many tables would fail its check by chance alone.
+func selfCheck(tables []Table) SelfCheck {
+	var family []*stats.Comparison
+	var s SelfCheck
+	for i := range tables {
+		for j := range tables[i].Contrasts {
+			if c := &tables[i].Contrasts[j]; c.Control {
+				family = append(family, &c.Comparison)
+			}
+		}
+	}
+	s.Comparisons = len(family)
+	if s.Comparisons == 0 {
+		s.Text = "self-check (A/A): not run; plan.control = true runs the baseline twice in every block"
+		return s
+	}
+	s.Ran = true
+	stats.Adjust(family)
+	few := true
+	for i := range tables {
+		t := &tables[i]
+		for j := range t.Contrasts {
+			c := &t.Contrasts[j]
+			if !c.Control {
+				continue
+			}
+			few = few && c.Location.Verdict.Kind == stats.NoClaim
+			for _, v := range []stats.Verdict{c.Location.Verdict, c.Spread.Verdict} {
+				if v.Claims() {
+					s.Failed = append(s.Failed, fmt.Sprintf("%s, %s: %s against itself: %s", t.Name(), t.Metric.Name, c.Y, v.Text))
+				}
+			}
+		}
+	}
+	s.Text = s.words(few)
+	return s
+}
+
+func (s *SelfCheck) words(few bool) string {
+	of := fmt.Sprintf("%d A/A %s of median and spread", s.Comparisons, plural(s.Comparisons, "comparison"))
+	switch {
+	case len(s.Failed) > 0:
+		return fmt.Sprintf("SELF-CHECK FAILED: %d of %s found a difference between the baseline and its own repetition: "+
+			"something other than the mode moved the runs, and no verdict below is to be trusted (by chance alone this happens in at most one experiment in ten)", len(s.Failed), of)
+	case few:
+		return "self-check (A/A): too few runs for any claim"
+	}
+	return fmt.Sprintf("self-check (A/A): passed: %s found no difference between the baseline and its own repetition", of)
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
+}
+
+// HasMode says whether there are runs, or treatments, of a mode.
+func (d *Data) HasMode(mode string) bool { return slices.Contains(d.modes(), mode) }
+
+// ModeNames lists the modes for a message.
+func (d *Data) ModeNames() string { return enumerate(d.modes()) }
+
+func (d *Data) modes() []string {
+	var out names
+	for _, t := range d.treatments {
+		out.add(t.mode)
+	}
+	return out.list
+}
+
+// base names what the rows of a table are compared with, for a heading.
+func (t *Table) base() string {
+	var of names
+	for i := range t.Contrasts {
+		of.add(t.Contrasts[i].Y)
+	}
+	if len(of.list) == 1 {
+		return of.list[0]
+	}
+	return cmp.Or(t.Baseline, "baseline")
+}

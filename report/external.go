@@ -1,0 +1,231 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/perf/benchfmt"
+
+	"goset/harness"
+	"goset/metric"
+)
+
+// External is figures that were taken elsewhere, as a Source: Go benchmark
+// files and hyperfine's JSON. Each file is a mode, and the first one is the
+// baseline; a single hyperfine file has a mode for each command, and a Go file
+// whose results have a configuration key "mode", as bench.txt has, those.
+//
+// The values of such files share no blocks: they are compared as whole samples.
+type External struct {
+	records    []harness.Record
+	treatments []harness.Treatment
+	index      map[string]int
+	counts     map[int]int // runs so far, by treatment
+}
+
+// maxExternal bounds an external file in bytes.
+const maxExternal = 256 << 20
+
+// Add reads one file. The path names the mode and is not opened.
+func (x *External) Add(path string, text []byte, files int) error {
+	if len(text) > maxExternal {
+		return fmt.Errorf("cannot read %q: it is longer than %d bytes", path, maxExternal)
+	}
+	mode := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	before := len(x.records)
+	var err error
+	if trimmed := bytes.TrimLeftFunc(bytes.TrimPrefix(text, []byte("\ufeff")), unicode.IsSpace); len(trimmed) > 0 && trimmed[0] == '{' {
+		err = x.addHyperfine(mode, trimmed, files)
+	} else {
+		err = x.addBench(mode, path, text)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot read %q: %v", path, err)
+	}
+	if len(x.records) == before {
+		return fmt.Errorf("cannot read %q: no result in it is a Go benchmark line (\"BenchmarkX 100 5 ns/op\") or of hyperfine's JSON", path)
+	}
+	return nil
+}
+
+// Each is a Source.
+func (x *External) Each(ctx context.Context, fn func(*harness.Record) error) error {
+	for i := range x.records {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		r := x.records[i]
+		if err := fn(&r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Options are those of a report over the files.
+func (x *External) Options() Options {
+	o := Options{Unblocked: true, ModeFactors: []string{}, Treatments: x.treatments}
+	if len(x.treatments) > 0 {
+		o.Baseline = x.treatments[0].Mode
+	}
+	return o
+}
+
+// put adds one run of a workload under a mode.
+func (x *External) put(workload, mode string, metrics []metric.Metric, values map[string]float64) *harness.Record {
+	key := workload + "\x00" + mode
+	t, ok := x.index[key]
+	if !ok {
+		if x.index == nil {
+			x.index, x.counts = map[string]int{}, map[int]int{}
+		}
+		t = len(x.treatments)
+		x.index[key] = t
+		x.treatments = append(x.treatments, harness.Treatment{Index: t, Workload: workload, Mode: mode})
+	}
+	x.counts[t]++
+	x.records = append(x.records, harness.Record{Run: len(x.records), Attempt: 1, Block: x.counts[t], Position: 1, Treatment: t, Previous: -1,
+		Workload: workload, Mode: mode, Outcome: harness.Kept, Values: values, Metrics: metrics})
+	return &x.records[len(x.records)-1]
+}
+
+// addBench reads the Go benchmark format: a line is a run.
+func (x *External) addBench(mode, path string, text []byte) error {
+	r := benchfmt.NewReader(bytes.NewReader(text), path)
+	for r.Scan() {
+		switch rec := r.Result().(type) {
+		case *benchfmt.SyntaxError:
+			return fmt.Errorf("line %d: %s", rec.Line, rec.Msg)
+		case *benchfmt.Result:
+			if err := x.benchLine(mode, rec, r.Units()); err != nil {
+				return err
+			}
+		}
+	}
+	return r.Err()
+}
+
+func (x *External) benchLine(mode string, rec *benchfmt.Result, units benchfmt.UnitMetadataMap) error {
+	values := map[string]float64{}
+	var metrics []metric.Metric
+	for _, v := range rec.Values {
+		if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) {
+			return fmt.Errorf("benchmark %q has %s = %v: not a finite number", rec.Name, v.Unit, v.Value)
+		}
+		if _, twice := values[v.Unit]; twice {
+			return fmt.Errorf("benchmark %q has the unit %s twice on one line", rec.Name, v.Unit)
+		}
+		values[v.Unit] = v.Value
+		metrics = append(metrics, benchMetricOf(v.Unit, units))
+	}
+	workload := rec.Name.String()
+	if pkg := rec.GetConfig("pkg"); pkg != "" {
+		workload = pkg + "." + workload
+	}
+	if own := rec.GetConfig("mode"); own != "" {
+		mode = own
+	}
+	x.put(workload, mode, metrics, values)
+	return nil
+}
+
+// benchMetricOf describes a unit of a benchmark line, tidied as benchfmt does:
+// "sec/op" for ns/op.
+func benchMetricOf(unit string, units benchfmt.UnitMetadataMap) metric.Metric {
+	m := metric.Metric{Name: unit, Unit: unit, Shown: true}
+	if rest, ok := strings.CutPrefix(unit, "sec"); ok && (rest == "" || rest[0] == '/') {
+		m.Unit = "s" + rest
+	}
+	switch {
+	case strings.HasPrefix(m.Unit, "s/") || m.Unit == "s" || unit == "B/op" || unit == "allocs/op":
+		m.Better = metric.Lower
+	case strings.HasSuffix(unit, "/s"):
+		m.Better = metric.Higher
+	}
+	if better := units[benchfmt.UnitMetadataKey{Unit: unit, Key: "better"}]; better != nil {
+		switch metric.Direction(better.Value) {
+		case metric.Lower:
+			m.Better = metric.Lower
+		case metric.Higher:
+			m.Better = metric.Higher
+		}
+	}
+	return m
+}
+
+// hyperfineFile is what hyperfine --export-json writes, as far as it is read.
+type hyperfineFile struct {
+	Results []hyperfineResult `json:"results"`
+}
+
+type hyperfineResult struct {
+	Command    string            `json:"command"`
+	Times      []float64         `json:"times"`
+	ExitCodes  []*int            `json:"exit_codes"` // null: ended by a signal
+	Parameters map[string]string `json:"parameters"`
+}
+
+// addHyperfine reads hyperfine's JSON. Its user and system times are means and
+// say nothing about runs.
+func (x *External) addHyperfine(mode string, text []byte, files int) error {
+	var f hyperfineFile
+	if err := json.Unmarshal(text, &f); err != nil {
+		return fmt.Errorf("it begins like hyperfine's JSON and is none: %v", err)
+	}
+	wall := []metric.Metric{{Name: "wall", Unit: "s", Better: metric.Lower, Shown: true}}
+	for _, r := range f.Results {
+		if len(r.Times) == 0 {
+			return fmt.Errorf("command %q has no times: hyperfine --export-json writes them", r.Command)
+		}
+		if len(r.ExitCodes) > 0 && len(r.ExitCodes) != len(r.Times) {
+			return fmt.Errorf("command %q has %d times and %d exit codes", r.Command, len(r.Times), len(r.ExitCodes))
+		}
+		workload, of := r.named(), mode
+		if files == 1 {
+			workload, of = "hyperfine", r.named()
+		}
+		for i, v := range r.Times {
+			rec := x.put(workload, of, wall, map[string]float64{"wall": v})
+			if len(r.ExitCodes) > 0 {
+				judgeExit(rec, r.ExitCodes[i])
+			}
+		}
+	}
+	return nil
+}
+
+// judgeExit has a run count only if it ended well.
+func judgeExit(r *harness.Record, code *int) {
+	switch {
+	case code == nil:
+		r.Outcome, r.Reason = harness.Failed, "ended by a signal"
+	case *code != 0:
+		r.Outcome, r.Exit, r.Reason = harness.Failed, *code, fmt.Sprintf("exit status %d", *code)
+	}
+}
+
+// named is the command with its parameters, which hyperfine has filled in
+// already: they stand beside it only where the command hides them.
+func (r *hyperfineResult) named() string {
+	name := cmp.Or(oneLine(r.Command), "command")
+	var keys []string
+	for k := range r.Parameters {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		if !strings.Contains(name, r.Parameters[k]) {
+			name += " " + k + "=" + strconv.Quote(r.Parameters[k])
+		}
+	}
+	return name
+}

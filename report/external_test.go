@@ -1,0 +1,272 @@
+package report
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"goset/harness"
+	"goset/metric"
+	"goset/stats"
+)
+
+const goBench = `goos: linux
+pkg: example.com/x
+BenchmarkA-2   100  50.0 ns/op  16 B/op  2 MB/s
+BenchmarkA-2   100  51.0 ns/op  16 B/op  2 MB/s
+BenchmarkB/size=4-2   100  7 widgets/op
+PASS
+`
+
+func TestExternalGoBenchmarks(t *testing.T) {
+	var x External
+	for _, name := range []string{"old.txt", "dir/new.txt"} {
+		if err := x.Add(name, []byte(goBench), 2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(x.treatments) != 4 || x.treatments[2].Mode != "new" || x.treatments[0].Workload != "example.com/x.A-2" || x.treatments[1].Workload != "example.com/x.B/size=4-2" {
+		t.Errorf("treatments %+v", x.treatments)
+	}
+	r := x.records[1]
+	if r.Values["sec/op"] != 51e-9 || r.Block != 2 || r.Outcome != harness.Kept {
+		t.Errorf("second record %+v", r)
+	}
+	want := []metric.Metric{
+		{Name: "sec/op", Unit: "s/op", Better: metric.Lower, Shown: true},
+		{Name: "B/op", Unit: "B/op", Better: metric.Lower, Shown: true},
+		{Name: "B/s", Unit: "B/s", Better: metric.Higher, Shown: true},
+	}
+	if !slices.Equal(r.Metrics, want) {
+		t.Errorf("metrics %+v, want %+v", r.Metrics, want)
+	}
+	if o := x.Options(); o.Baseline != "old" || !o.Unblocked {
+		t.Errorf("options %+v", o)
+	}
+}
+
+func TestExternalOwnBenchFile(t *testing.T) {
+	b := compared{n: 6, scale: 1}.build()
+	d, err := Collect(t.Context(), b.rs, b.treatments, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := Bench(&text, d, Options{ModeFactors: []string{}}); err != nil {
+		t.Fatal(err)
+	}
+	var x External
+	if err := x.Add("bench.txt", text.Bytes(), 1); err != nil {
+		t.Fatal(err)
+	}
+	back, err := Collect(t.Context(), &x, x.treatments, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := back.modes(); !slices.Equal(got, []string{"unpinned", "unpinned#2", "taskset", "goset"}) {
+		t.Errorf("modes %q", got)
+	}
+	doc, err := back.Document(x.Options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := contrastOf(t, doc, 0, "goset"); c.Blocked || c.N != 6 {
+		t.Errorf("values without rounds are compared as %+v", c)
+	}
+	if i := slices.IndexFunc(doc.Rules, func(r Rule) bool { return r.Number == 9 }); doc.Rules[i].Status != RuleFail {
+		t.Error("an unknown set-up passes for a documented one")
+	}
+}
+
+const hyperfine = `{"results": [
+  {"command": "true", "mean": 1, "times": [0.001, 0.002, 0.003], "exit_codes": [0, 1, null]},
+  {"command": "sleep {t}", "times": [0.5], "parameters": {"t": "0.5"}}]}`
+
+func TestExternalHyperfine(t *testing.T) {
+	var x External
+	if err := x.Add("a.json", []byte(hyperfine), 1); err != nil {
+		t.Fatal(err)
+	}
+	if len(x.records) != 4 || x.treatments[0].Mode != "true" || x.treatments[1].Mode != `sleep {t} t="0.5"` || x.treatments[0].Workload != "hyperfine" {
+		t.Errorf("treatments %+v of %d records", x.treatments, len(x.records))
+	}
+	for i, want := range []harness.Outcome{harness.Kept, harness.Failed, harness.Failed, harness.Kept} {
+		if got := x.records[i].Outcome; got != want {
+			t.Errorf("record %d: %s, want %s", i, got, want)
+		}
+	}
+	// Of two files, each is a mode and each command a workload.
+	var two External
+	for _, name := range []string{"a.json", "b.json"} {
+		if err := two.Add(name, []byte(hyperfine), 2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(two.treatments) != 4 || two.treatments[2].Mode != "b" || two.treatments[0].Workload != "true" {
+		t.Errorf("treatments of two files %+v", two.treatments)
+	}
+}
+
+func TestExternalFaults(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                "no result in it",
+		"hello\n":                         "no result in it",
+		"{}":                              "no result in it",
+		"{":                               "begins like hyperfine's JSON and is none",
+		`{"results": 5}`:                  "begins like hyperfine's JSON and is none",
+		`{"results": [{"command": "x"}]}`: `command "x" has no times`,
+		`{"results": [{"command": "x", "times": [1, 2], "exit_codes": [0]}]}`: "2 times and 1 exit codes",
+		"BenchmarkX 100 NaN ns/op\n":                                          "not a finite number",
+		"BenchmarkX 100 1 ns/op 2 ns/op\n":                                    "twice",
+		"BenchmarkX 1x0 1 ns/op\n":                                            "line 1",
+	} {
+		var x External
+		if err := x.Add("f", []byte(text), 1); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", text, err, want)
+		}
+	}
+}
+
+// FuzzExternal: whatever a file holds, its records have finite values and a
+// report of them can be made.
+func FuzzExternal(f *testing.F) {
+	f.Add([]byte(goBench))
+	f.Add([]byte(hyperfine))
+	f.Add([]byte("Unit ns/op better=higher\nBenchmarkX 1 1 ns/op\nmode: a\nBenchmarkX 1 1 ns/op\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var x External
+		if len(text) > 1<<12 || x.Add("f", text, 1) != nil {
+			return
+		}
+		d, err := Collect(t.Context(), &x, x.treatments, 0)
+		if err != nil {
+			return // one unit of two meanings
+		}
+		doc, err := d.Document(x.Options())
+		if err != nil {
+			t.Fatalf("no document: %v", err)
+		}
+		var out bytes.Buffer
+		if err := JSONDocument(&out, doc); err != nil {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestCompareFolders(t *testing.T) {
+	side := func(name string, c compared, m harness.Manifest) Side {
+		b := c.build()
+		d, err := Collect(t.Context(), b.rs, b.treatments, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Side{Name: name, Data: d, Opts: Options{Baseline: "unpinned", ModeFactors: []string{}, Manifest: &m}}
+	}
+	old := side("monday", compared{n: 12, scale: 1}, harness.Manifest{Text: "a\n", Seed: 1, Tool: "v1", Host: []byte(`{"kernel":"6.1"}`)})
+	now := side("tuesday", compared{n: 12, scale: 1, shift: 0.05}, harness.Manifest{Text: "a\nb\n", Seed: 2, Tool: "v1", Host: []byte(`{"kernel":"6.12","smt":false}`)})
+	d, err := Compare(old, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []FactChange{{"host.kernel", "6.1", "6.12"}, {"host.smt", "", "false"}}; !slices.Equal(d.Facts, want) {
+		t.Errorf("facts %+v, want %+v", d.Facts, want)
+	}
+	if !strings.Contains(d.TextDiff, "+b") || len(d.Cells) != 8 {
+		t.Errorf("%d cells, diff %q", len(d.Cells), d.TextDiff)
+	}
+	for i := range d.Cells {
+		c := &d.Cells[i]
+		goset := strings.HasSuffix(c.Name, "/goset")
+		if c.Location.Verdict.Claims() != goset || c.Location.Family != 8 || c.Blocked {
+			t.Errorf("%s: %s (family %d)", c.Name, c.Location.Verdict.Text, c.Location.Family)
+		}
+		if goset && c.Location.Verdict.Kind != stats.HigherVerdict {
+			t.Errorf("%s: %s, want new against old", c.Name, c.Location.Verdict.Text)
+		}
+	}
+	for text, want := range map[string]int{"median>3%": 2, "median>10%": 0, "sd>50%": 0, "sd>50%,median>1%": 2} {
+		limits, err := ParseLimits(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Broken(limits); len(got) != want {
+			t.Errorf("%s: broken %q, want %d", text, got, want)
+		}
+	}
+	// The other way round it got better.
+	back, err := Compare(now, old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := back.Broken([]Limit{{"median", 0}}); len(got) > 0 {
+		t.Errorf("broken %q by what got better", got)
+	}
+	var out bytes.Buffer
+	if err := CompareText(&out, d, TextOptions{}); err != nil || !strings.Contains(out.String(), "host.smt: absent → false") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
+func TestCompareOneSidedCells(t *testing.T) {
+	b := compared{n: 2, scale: 1}.build()
+	d, err := Collect(t.Context(), b.rs, b.treatments, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty, err := Collect(t.Context(), records(nil), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff, err := Compare(Side{Name: "a", Data: d, Opts: Options{ModeFactors: []string{}}}, Side{Name: "b", Data: empty})
+	if err != nil || len(diff.Cells) != 0 || len(diff.OnlyOld) != 8 || len(diff.OnlyNew) != 0 {
+		t.Errorf("%+v, %v", diff, err)
+	}
+}
+
+func TestParseLimits(t *testing.T) {
+	got, err := ParseLimits("median > 3%,sd>20.5%")
+	if want := []Limit{{"median", 0.03}, {"sd", 0.205}}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, text := range []string{"", "median", "median>3", "mean>3%", "median<3%", "median>-3%", "median>3%%", "median>3%x", "median>NaN%", "median>3%,"} {
+		if got, err := ParseLimits(text); err == nil {
+			t.Errorf("%q: %+v", text, got)
+		}
+	}
+}
+
+func TestNoiseFloors(t *testing.T) {
+	floors := func(c compared) []NoiseFloor {
+		b := c.build()
+		d, err := Collect(t.Context(), b.rs, b.treatments, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := d.NoiseFloors(Options{Baseline: "unpinned", ModeFactors: []string{}}, 50)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	fs := floors(compared{n: 12, scale: 1})
+	if len(fs) != 2 || fs[0].Both.N != 24 || fs[0].Splits != 50 || fs[0].Failed || !fs[0].Change.OK || !fs[0].Ratio.OK {
+		t.Fatalf("%+v", fs)
+	}
+	if fs[0].LocationClaims > 12 || fs[0].SpreadClaims > 12 {
+		t.Errorf("%d and %d claims in 50 splits of equal modes", fs[0].LocationClaims, fs[0].SpreadClaims)
+	}
+	if bad := floors(compared{n: 12, scale: 1, control: 0.05}); !bad[0].Failed || !bad[1].Failed {
+		t.Error("a baseline that differs from itself passes")
+	}
+	for n := range 3 {
+		few := floors(compared{n: n, scale: 1})
+		if few[0].Failed || few[0].Change.OK || few[0].Comparison.Location.Verdict.Kind != stats.NoClaim {
+			t.Errorf("n = %d: %+v", n, few[0].SelfCheck)
+		}
+		var out bytes.Buffer
+		if err := NoiseText(&out, few, TextOptions{}); err != nil || strings.Contains(out.String(), "NaN") {
+			t.Errorf("n = %d: %v\n%s", n, err, out.String())
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+
+	"goset/stats"
+)
+
+// JSONSchema is the version of the form that JSONDocument writes. Within a
+// version members are only added.
+const JSONSchema = 1
+
+type jsonDocument struct {
+	Schema     int           `json:"schema"`
+	Experiment string        `json:"experiment,omitempty"`
+	Title      string        `json:"title,omitempty"`
+	SelfCheck  jsonSelfCheck `json:"self_check"`
+	Notes      []string      `json:"notes"`
+	Suite      []jsonSuite   `json:"suite"`
+	Tables     []jsonTable   `json:"tables"`
+	Rules      []jsonRule    `json:"rules"`
+	Facts      []jsonFact    `json:"facts"`
+	Scope      string        `json:"scope"`
+}
+
+type jsonSelfCheck struct {
+	Ran         bool     `json:"ran"`
+	Comparisons int      `json:"comparisons"`
+	Failed      []string `json:"failed"`
+	Text        string   `json:"text"`
+}
+
+type jsonSuite struct {
+	X          string   `json:"x"`
+	Y          string   `json:"y"`
+	Condition  string   `json:"condition,omitempty"`
+	Workloads  []string `json:"workloads"`
+	Blocks     int      `json:"blocks"`
+	Dropped    int      `json:"blocks_dropped"`
+	Geomean    *float64 `json:"sd_ratio_geomean"`
+	Lo         *float64 `json:"sd_ratio_lo"`
+	Hi         *float64 `json:"sd_ratio_hi"`
+	P          *float64 `json:"average_p"`
+	PAdj       *float64 `json:"average_p_adj"`
+	EveryLower *float64 `json:"every_lower_p"`
+	LowerPAdj  *float64 `json:"every_lower_p_adj"`
+	Average    string   `json:"average"`
+	Every      string   `json:"every"`
+}
+
+type jsonContrast struct {
+	X           string              `json:"x"`
+	Y           string              `json:"y"`
+	Control     bool                `json:"control,omitempty"`
+	ChangeScale string              `json:"change_scale"` // ratio, difference
+	Values      map[string]*float64 `json:"values"`
+	Undefined   map[string]string   `json:"undefined,omitempty"`
+	Median      jsonVerdict         `json:"median"`
+	Spread      jsonVerdict         `json:"spread"`
+}
+
+type jsonVerdict struct {
+	Kind stats.VerdictKind `json:"verdict"`
+	Text string            `json:"text"`
+	Test string            `json:"test"`
+}
+
+type jsonEffect struct {
+	Mode        string   `json:"mode"`
+	Name        string   `json:"effect"`
+	On          string   `json:"on"`
+	Change      *float64 `json:"change"`
+	Lo          *float64 `json:"change_lo"`
+	Hi          *float64 `json:"change_hi"`
+	PAdj        *float64 `json:"median_p_adj"`
+	SpreadRatio *float64 `json:"spread_ratio"`
+	SpreadPAdj  *float64 `json:"spread_p_adj"`
+	Median      string   `json:"median"`
+	Spread      string   `json:"spread"`
+}
+
+type jsonTrend struct {
+	Mode    string    `json:"mode"`
+	Factor  string    `json:"factor"`
+	Levels  []float64 `json:"levels"`
+	Slope   *float64  `json:"slope"`
+	Lo      *float64  `json:"slope_lo"`
+	Hi      *float64  `json:"slope_hi"`
+	P       *float64  `json:"median_p"`
+	SpreadP *float64  `json:"spread_p"`
+	Median  string    `json:"median"`
+	Spread  string    `json:"spread"`
+}
+
+type jsonAttribution struct {
+	Row    string      `json:"row"`
+	Slow   []jsonSlow  `json:"slow"`
+	Causes []jsonCause `json:"causes"`
+	Text   string      `json:"text"`
+}
+
+type jsonSlow struct {
+	Run    int     `json:"run"`
+	Block  int     `json:"block"`
+	Number int     `json:"number"`
+	Value  float64 `json:"value"`
+}
+
+type jsonCause struct {
+	Counter string   `json:"counter"`
+	R       *float64 `json:"rank_correlation"`
+	P       *float64 `json:"p"`
+	PAdj    *float64 `json:"p_adj"`
+	InSlow  float64  `json:"in_slow"`
+	Median  float64  `json:"median_of_others"`
+}
+
+type jsonRule struct {
+	Number int        `json:"number"`
+	Name   string     `json:"name"`
+	Status RuleStatus `json:"status"`
+	Reason string     `json:"reason"`
+}
+
+type jsonFact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// JSONDocument writes a whole report as one object, in base units and full
+// digits. A null is an undefined number.
+func JSONDocument(w io.Writer, d *Document) error {
+	out := jsonDocument{Schema: JSONSchema, Experiment: d.Experiment, Title: d.Title, Scope: d.Scope,
+		Notes: nonNil(d.Notes), Suite: []jsonSuite{}, Tables: []jsonTable{}, Rules: []jsonRule{}, Facts: []jsonFact{},
+		SelfCheck: jsonSelfCheck{Ran: d.SelfCheck.Ran, Comparisons: d.SelfCheck.Comparisons, Failed: nonNil(d.SelfCheck.Failed), Text: d.SelfCheck.Text}}
+	for i := range d.Suite {
+		out.Suite = append(out.Suite, suiteJSON(&d.Suite[i]))
+	}
+	for i := range d.Tables {
+		out.Tables = append(out.Tables, tableJSON(&d.Tables[i]))
+	}
+	for _, r := range d.Rules {
+		out.Rules = append(out.Rules, jsonRule(r))
+	}
+	for _, f := range d.Facts {
+		out.Facts = append(out.Facts, jsonFact(f))
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(out)
+}
+
+// nonNil keeps an empty list from being written as null.
+func nonNil[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+// maybe is a number, or null where it is undefined.
+func maybe(v stats.Value) *float64 {
+	if !v.OK {
+		return nil
+	}
+	return &v.V
+}
+
+func suiteJSON(s *SuiteClaim) jsonSuite {
+	return jsonSuite{X: s.X, Y: s.Y, Condition: s.Condition, Workloads: s.Workloads, Blocks: s.Blocks, Dropped: s.Dropped,
+		Geomean: maybe(s.GeomeanRatio), Lo: maybe(bound(s.CI, s.CI.Lo)), Hi: maybe(bound(s.CI, s.CI.Hi)), P: maybe(s.SuiteSpread.Average.P),
+		PAdj: maybe(s.AveragePAdj), EveryLower: maybe(s.EveryLower), LowerPAdj: maybe(s.LowerPAdj), Average: s.AverageText, Every: s.EveryText}
+}
+
+func contrastJSON(c *Contrast) jsonContrast {
+	j := jsonContrast{X: c.X, Y: c.Y, Control: c.Control, ChangeScale: "ratio", Values: map[string]*float64{},
+		Median: jsonVerdict{c.Location.Verdict.Kind, c.Location.Verdict.Text, c.Location.Method},
+		Spread: jsonVerdict{c.Spread.Verdict.Kind, c.Spread.Verdict.Text, c.Spread.Method}}
+	if c.Location.Difference {
+		j.ChangeScale = "difference"
+	}
+	for _, n := range contrastNumbers() {
+		v := n.value(c)
+		j.Values[n.name] = maybe(v)
+		if !v.OK && v.Why != "" {
+			if j.Undefined == nil {
+				j.Undefined = map[string]string{}
+			}
+			j.Undefined[n.name] = v.Why
+		}
+	}
+	return j
+}
+
+func attributionJSON(t *Table, a *Attribution) jsonAttribution {
+	j := jsonAttribution{Row: t.Rows[a.Row].Label(), Slow: []jsonSlow{}, Causes: []jsonCause{}, Text: a.Text}
+	for _, s := range a.Slow {
+		j.Slow = append(j.Slow, jsonSlow(s))
+	}
+	for _, c := range a.Causes {
+		j.Causes = append(j.Causes, jsonCause{c.Counter, maybe(c.R), maybe(c.P), maybe(c.PAdj), c.InSlow, c.Median})
+	}
+	return j
+}
+
+func effectJSON(e *Effect) jsonEffect {
+	return jsonEffect{e.Mode, e.Name, e.On, maybe(e.Change), maybe(bound(e.CI, e.CI.Lo)), maybe(bound(e.CI, e.CI.Hi)), maybe(e.PAdj),
+		maybe(e.SpreadRatio), maybe(e.SpreadPAdj), e.Median, e.Spread}
+}
+
+func trendJSON(s *SweepTrend) jsonTrend {
+	return jsonTrend{s.Mode, s.Factor, s.Levels, maybe(s.Slope.Slope), maybe(bound(s.Slope.CI, s.Slope.CI.Lo)), maybe(bound(s.Slope.CI, s.Slope.CI.Hi)),
+		maybe(s.Location.P), maybe(s.Dispersion.P), s.Median, s.Spread}
+}
