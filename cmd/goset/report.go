@@ -56,38 +56,40 @@ type placeRow struct {
 
 // runReport is how the command went.
 type runReport struct {
-	Command     []string               `json:"command"`
-	Start       time.Time              `json:"start"`
-	Wall        float64                `json:"wall_seconds"`
-	User        float64                `json:"user_seconds"`
-	Sys         float64                `json:"sys_seconds"`
-	MaxRSS      int64                  `json:"max_rss_bytes"`
-	RSSFloor    int64                  `json:"max_rss_floor_bytes"`
-	Voluntary   int64                  `json:"voluntary_switches"`
-	Involuntary int64                  `json:"involuntary_switches"`
-	MinorFaults int64                  `json:"minor_faults"`
-	MajorFaults int64                  `json:"major_faults"`
-	Exit        int                    `json:"exit"`
-	Signal      string                 `json:"signal,omitempty"`
-	Leftover    int                    `json:"leftover_processes"`
-	Layers      []isolation.LayerState `json:"layers"`
-	Warnings    []string               `json:"warnings"`
+	Command     []string  `json:"command"`
+	Start       time.Time `json:"start"`
+	Wall        float64   `json:"wall_seconds"`
+	User        float64   `json:"user_seconds"`
+	Sys         float64   `json:"sys_seconds"`
+	MaxRSS      int64     `json:"max_rss_bytes"`
+	RSSFloor    int64     `json:"max_rss_floor_bytes"`
+	Voluntary   int64     `json:"voluntary_switches"`
+	Involuntary int64     `json:"involuntary_switches"`
+	MinorFaults int64     `json:"minor_faults"`
+	MajorFaults int64     `json:"major_faults"`
+	Exit        int       `json:"exit"`
+	Signal      string    `json:"signal,omitempty"`
+	Leftover    int       `json:"leftover_processes"`
+	// Scheduler is the policy that the command ended with; null: not known.
+	Scheduler *string                `json:"scheduler"`
+	Layers    []isolation.LayerState `json:"layers"`
+	Warnings  []string               `json:"warnings"`
 }
 
 // newReport gathers what is known after the run.
-func (t *task) newReport(res harness.Result, telemetry *host.Telemetry) *taskReport {
+func (t *task) newReport(res harness.Result, w *watch) *taskReport {
 	fenced := cpulist.Set{}
 	if t.mode.Fence {
 		fenced = t.siblings
 	}
 	r := &taskReport{
 		Selection: newSelection(host.Local, t.ranking, t.selection, fenced),
-		Telemetry: telemetry,
+		Telemetry: w.telemetry,
 		Run: runReport{
 			Command: t.argv, Start: res.Start, Wall: res.Wall.Seconds(), User: res.User.Seconds(), Sys: res.Sys.Seconds(),
 			MaxRSS: res.MaxRSS, RSSFloor: res.RSSFloor, Voluntary: res.Voluntary, Involuntary: res.Involuntary,
 			MinorFaults: res.MinorFaults, MajorFaults: res.MajorFaults, Exit: res.Exit, Signal: res.Signal,
-			Leftover: res.Leftover, Layers: res.Layers, Warnings: []string{},
+			Leftover: res.Leftover, Layers: res.Layers, Scheduler: w.scheduler, Warnings: []string{},
 		},
 	}
 	if t.opt.sample == 0 || t.opt.mode.CPUs != "" {

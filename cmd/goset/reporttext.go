@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"goset/host"
 	"goset/internal/texttab"
@@ -224,6 +223,8 @@ func (p *page) run(r *taskReport) {
 		"wall", fmt.Sprintf("%s (user %s, sys %s)", span(run.Wall), span(run.User), span(run.Sys)),
 		"exit", exit,
 		"memory", fmt.Sprintf("%s, %d minor and %d major faults", memory, run.MinorFaults, run.MajorFaults),
+		"scheduler", orAbsent(run.Scheduler, func(s string) string { return s }),
+		"steering", run.asked("steer"), "partition", run.asked("cgroup"),
 		"switches", fmt.Sprintf("%d voluntary, %d involuntary", run.Voluntary, run.Involuntary),
 	)
 	var lines []line
@@ -246,5 +247,12 @@ func (p *page) run(r *taskReport) {
 	}
 }
 
-// since is how long a reading of counters spans, for people.
-func since(d time.Duration) string { return span(d.Seconds()) }
+// asked is what was asked of a layer and achieved, in short.
+func (r runReport) asked(layer string) string {
+	for _, s := range r.Layers {
+		if s.Layer == layer {
+			return "asked " + s.Asked + ", achieved " + dashed(s.Achieved)
+		}
+	}
+	return "not asked"
+}

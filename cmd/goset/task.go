@@ -208,7 +208,7 @@ func (t *task) execute(color bool) error {
 	if res.Start.IsZero() {
 		return startFailure(err)
 	}
-	for _, problem := range []error{err, watch.failed, t.report(res, watch.telemetry, color)} {
+	for _, problem := range []error{err, watch.failed, t.report(res, watch, color)} {
 		if problem != nil {
 			fmt.Fprintf(t.stderr, "goset: %v\n", problem)
 		}
@@ -220,11 +220,11 @@ func (t *task) execute(color bool) error {
 }
 
 // report makes the report, if anybody wants it.
-func (t *task) report(res harness.Result, telemetry *host.Telemetry, color bool) error {
+func (t *task) report(res harness.Result, w *watch, color bool) error {
 	if t.opt.quiet && t.opt.json == "" {
 		return nil
 	}
-	return t.write(t.newReport(res, telemetry), color)
+	return t.write(t.newReport(res, w), color)
 }
 
 // write writes the report to where the flags say.
@@ -270,6 +270,7 @@ type watch struct {
 	keeper    int
 	kept      *isolation.Kept
 	telemetry *host.Telemetry
+	scheduler *string
 	failed    error
 }
 
@@ -306,5 +307,24 @@ func (w *watch) started(int) {
 // ended reads for the last time.
 func (w *watch) ended(pid int) {
 	w.telemetry = w.poller.End(pid)
+	if p, err := host.Local.Process(pid); err == nil {
+		w.scheduler = scheduler(p)
+	}
 	w.failed = errors.Join(w.failed, w.kept.Restore())
+}
+
+// scheduler names a policy; nil where the kernel does not say it.
+func scheduler(p *host.Process) *string {
+	if p.Policy == nil {
+		return nil
+	}
+	names := map[int]string{0: "SCHED_OTHER", 1: "SCHED_FIFO", 2: "SCHED_RR", 3: "SCHED_BATCH", 5: "SCHED_IDLE", 6: "SCHED_DEADLINE", 7: "SCHED_EXT"}
+	name, ok := names[*p.Policy]
+	if !ok {
+		name = fmt.Sprintf("policy %d", *p.Policy)
+	}
+	if p.Priority != nil && *p.Priority > 0 {
+		return new(fmt.Sprintf("%s, priority %d", name, *p.Priority))
+	}
+	return new(fmt.Sprintf("%s, nice %d", name, p.Nice))
 }

@@ -88,11 +88,28 @@ func (x *terminal) until(text string) string {
 	return before
 }
 
+// untilStopped waits for a process to be stopped.
+func (x *terminal) untilStopped(pid string) {
+	x.t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		text, err := os.ReadFile("/proc/" + pid + "/stat")
+		if err != nil {
+			x.t.Fatal(err)
+		}
+		if strings.Contains(string(text), ") T ") {
+			return
+		}
+		_ = waitReadable(x.master, 10*time.Millisecond)
+	}
+	x.t.Fatalf("process %s is not stopped", pid)
+}
+
 // waitReadable bounds a read of a file that has no deadlines.
 func waitReadable(f *os.File, limit time.Duration) error {
 	type pollFD struct {
-		fd              int32
-		events, revents int16
+		fd     int32
+		events int16
+		_      int16
 	}
 	fds := [1]pollFD{{fd: int32(f.Fd()), events: 1}}
 	wait := syscall.NsecToTimespec(int64(limit))
@@ -108,14 +125,15 @@ func waitReadable(f *os.File, limit time.Duration) error {
 
 // counting is a task that says what signals it gets, and ends when told so by
 // its input.
-const counting = `goset -sample 0 -quiet -- sh -c 'trap "echo got-INT" INT; trap "echo got-TERM" TERM; echo u""p; while ! read x; do :; done; echo read-"$x"; exit 6'` + "\n"
+const counting = `goset -sample 0 -quiet -- sh -c 'trap "echo got-INT" INT; trap "echo got-TERM" TERM; echo u""p-$$-; while ! read x; do :; done; echo read-"$x"; exit 6'` + "\n"
 
 // TestTerminalSignals: what the terminal sends comes to the task once, and the
 // task reads from the terminal.
 func TestTerminalSignals(t *testing.T) {
 	x := newTerminal(t)
 	x.write(counting)
-	x.until("up\r\n")
+	x.until("up-")
+	x.until("-\r\n")
 	x.write("\x03")
 	x.until("got-INT\r\n")
 	x.write("hello\n")
@@ -130,9 +148,13 @@ func TestTerminalSignals(t *testing.T) {
 func TestJobControl(t *testing.T) {
 	x := newTerminal(t)
 	x.write(counting)
-	x.until("up\r\n")
+	x.until("up-")
+	task := x.until("-\r\n")
 	x.write("\x1a")
 	x.until("Stopped")
+	// The shell is told that goset has stopped. A task that has not yet, on a
+	// busy machine, would take a part of what is typed next.
+	x.untilStopped(task)
 	x.write("fg\n")
 	x.until("goset -sample")
 	x.write("again\n")
@@ -146,7 +168,8 @@ func TestJobControl(t *testing.T) {
 func TestPipelineReadsTheTerminal(t *testing.T) {
 	x := newTerminal(t)
 	x.write(strings.TrimSuffix(counting, "\n") + " | cat\n")
-	x.until("up\r\n")
+	x.until("up-")
+	x.until("-\r\n")
 	x.write("there\n")
 	x.until("read-there\r\n")
 }
