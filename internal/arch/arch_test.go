@@ -23,6 +23,7 @@ var may = map[string][]string{
 	"stats":                 {},
 	"internal/texttab":      {},
 	"internal/arch":         {},
+	"internal/cli":          {},
 	"internal/vmtest":       {"internal/vmtest/wire"},
 	"internal/vmtest/wire":  {},
 	"internal/vmtest/proof": {"internal/vmtest", "harness", "isolation"},
@@ -43,8 +44,8 @@ var may = map[string][]string{
 var only = map[string][]string{
 	"github.com/BurntSushi/toml": {"harness"},
 	"github.com/spf13/viper":     {"cmd/*"},
-	"github.com/spf13/cobra":     {"cmd/*"},
-	"github.com/spf13/pflag":     {"cmd/*"},
+	"github.com/spf13/cobra":     {"cmd/*", "internal/cli"},
+	"github.com/spf13/pflag":     {"cmd/*", "internal/cli"},
 	"gonum.org/v1/gonum":         {"stats", "report", "scripts/*"},
 	"gonum.org/v1/plot":          {"report"},
 	"golang.org/x/sys/unix":      {"host", "isolation", "internal/vmtest/..."},
