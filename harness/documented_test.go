@@ -19,7 +19,13 @@ func TestKeysAreDocumented(t *testing.T) {
 	for _, k := range layerKeys() {
 		keys = append(keys, k.name)
 	}
-	for _, k := range keys {
+	for _, k := range goKeys() {
+		keys = append(keys, k.name)
+	}
+	for _, f := range Formats() {
+		keys = append(keys, `"`+f+`"`)
+	}
+	for _, k := range append(keys, "go") {
 		if !strings.Contains(doc, "`"+k+"`") {
 			t.Errorf("key %q is not in docs/experiments.md", k)
 		}

@@ -68,7 +68,7 @@ func TestParseFrequency(t *testing.T) {
 			t.Errorf("%q is %+v, %v; want %+v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "%", "GHz", "0%", "101%", "-1GHz", "1e3GHz", "2.4", "2,4GHz", "0GHz", "2.4.1GHz", "99999GHz", "NaN%", "Base"} {
+	for _, text := range []string{"", "%", "GHz", "0%", "101%", "-1GHz", "1e3GHz", "2.4", "2,4GHz", "0GHz", "2.4.1GHz", "99999GHz", "NaN%", "Base", "0.0001kHz"} {
 		if got, err := parseFrequency(text); err == nil {
 			t.Errorf("%q is %+v", text, got)
 		}

@@ -15,6 +15,8 @@ type Document struct {
 	Suite []SuiteClaim
 	// Tables carry their own contrasts, attributions and notes.
 	Tables []Table
+	// Gates are the comparisons judged by Options.FailOn.
+	Gates []Gate
 	// Rules are the twelve of Hoefler and Belli, judged on this document.
 	Rules []Rule
 	// Facts say how and on what machine the runs were made, in reading order.

@@ -296,10 +296,10 @@ func cpuWords(y *tally) string {
 	return out
 }
 
-// modeFactors are the factors that belong to modes.
+// modeFactors are the factors that make rows: those of modes, and the sides.
 func (o Options) modeFactors() []string {
 	if o.ModeFactors == nil {
-		return layerKeys()
+		return slices.Concat(layerKeys(), o.Sides)
 	}
-	return o.ModeFactors
+	return slices.Concat(o.ModeFactors, o.Sides)
 }

@@ -16,7 +16,8 @@ const (
 	exitDone        = 0
 	exitFailed      = 1 // a run or a layer failed
 	exitUsage       = 2 // usage or experiment faults
-	exitWorse       = 3 // compare -fail-on: a cell is surely worse
+	exitWorse       = 3 // -fail-on: something is surely worse
+	exitUnresolved  = 4 // -strict: a comparison cannot be told from its bound
 	exitInterrupted = 130
 )
 
@@ -98,7 +99,7 @@ func (a *app) root(only string) *cobra.Command {
 		root.AddCommand(a.workloadCommand())
 		return root
 	}
-	root.AddCommand(a.runCommand(), a.planCommand(), a.resumeCommand(), a.reportCommand(), a.listCommand(), a.workloadCommand(),
+	root.AddCommand(a.runCommand(), a.goCommand(), a.planCommand(), a.resumeCommand(), a.reportCommand(), a.listCommand(), a.workloadCommand(),
 		a.compareCommand(), a.aaCommand(), a.restoreCommand(), a.guardCommand())
 	return root
 }
@@ -111,9 +112,10 @@ own, and prints median, interval, sd and spread per mode, with CSV beside it.
   goset-bench run quickstart            four kernels under three modes, a minute
   goset-bench plan published            what a file would do here; changes nothing
   goset-bench run -runs 10 -- ./task    any command, without a file
+  goset-bench go -ref main -ref . ./... Go benchmarks of two refs
   goset-bench compare MONDAY TUESDAY    which cells differ, and how sure that is
   goset-bench aa quickstart             the noise floor of this machine
 
 Flags may be written with one dash or two. Exit codes: 0 done, 1 a run or a
-layer failed, 2 usage or experiment faults, 3 worse than compare -fail-on allows,
-130 interrupted.`
+layer failed, 2 usage or experiment faults, 3 worse than -fail-on allows, 4
+with -strict that cannot be told, 130 interrupted.`

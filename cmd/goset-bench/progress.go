@@ -70,6 +70,8 @@ func (p *progress) event(e harness.Event) {
 		p.bar(e.Progress, func() string { return where(e.Treatment, p.plan.Runs[e.Run].Block) })
 	case harness.RunEnded:
 		p.ended(e)
+	case harness.Building:
+		p.line("building %d test %s", len(e.Tasks), plural(len(e.Tasks), "binary", "binaries"))
 	case harness.StoppedEarly:
 		p.line("stopped after round %d of %d: %s", e.Block, e.Blocks, e.Reason)
 	case harness.Warning:
@@ -215,6 +217,13 @@ func (p *progress) end() {
 		fmt.Fprint(p.w, clear)
 		p.drawn = false
 	}
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }
 
 func round(d time.Duration) time.Duration { return d.Round(time.Second) }

@@ -29,6 +29,7 @@ hold the runs of all sessions.`,
 	cmd.Flags().BoolVar(&asRecorded, "as-recorded", false, "go on with the recorded experiment though its file has changed")
 	addRunningFlags(cmd.Flags())
 	f.add(cmd.Flags())
+	f.addFormat(cmd.Flags())
 	return cmd
 }
 
@@ -54,6 +55,9 @@ func (a *app) resume(cmd *cobra.Command, dir string, asRecorded bool, f *tableFl
 		return &exitError{exitUsage, err}
 	}
 	if err := w.admit(e); err != nil {
+		return err
+	}
+	if _, err := w.prepareGo(cmd.Context(), e, false); err != nil {
 		return err
 	}
 	s := w.session(e, dir)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,6 +57,7 @@ that -modes names.`,
 	addRunningFlags(cmd.Flags())
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "result folder; default: a new one below -results")
 	f.table.add(cmd.Flags())
+	f.table.addFormat(cmd.Flags())
 	return cmd
 }
 
@@ -104,11 +106,12 @@ func (a *app) runExperiment(cmd *cobra.Command, args []string, f *runFlags) erro
 	if err != nil {
 		return err
 	}
+	return a.runSource(cmd, prefs, src, f)
+}
+
+// runSource runs a source to its end.
+func (a *app) runSource(cmd *cobra.Command, prefs *preferences, src source, f *runFlags) error {
 	e, opt, err := src.load(prefs, f.set)
-	if err != nil {
-		return err
-	}
-	plan, err := makePlan(e)
 	if err != nil {
 		return err
 	}
@@ -117,6 +120,19 @@ func (a *app) runExperiment(cmd *cobra.Command, args []string, f *runFlags) erro
 		return err
 	}
 	defer w.close()
+	packages, err := w.prepareGo(cmd.Context(), e, true)
+	if err != nil {
+		return err
+	}
+	if len(packages) > 0 {
+		if e, opt, err = src.load(prefs, slices.Concat(f.set, packages)); err != nil {
+			return err
+		}
+	}
+	plan, err := makePlan(e)
+	if err != nil {
+		return err
+	}
 	if err := w.admit(e); err != nil {
 		return err
 	}

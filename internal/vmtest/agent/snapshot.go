@@ -224,6 +224,11 @@ func task(pid, process, thread string) string {
 		// it last helped (workqueue.c:worker_attach_to_pool), whenever that
 		// was, and nobody else can set it.
 		cpus = "any"
+	case strings.HasPrefix(name, "irq/") && !strings.ContainsAny(cpus, ",-"):
+		// The thread of an interrupt goes where the interrupt goes, and which
+		// CPU of its mask that is the kernel picks anew at every write of the
+		// mask and at every hotplug.
+		cpus = "one"
 	default:
 		name = taskName(name)
 	}

@@ -92,6 +92,12 @@ func (s *sweeper) point(at int) (bool, error) {
 		return false, nil
 	}
 	s.tried++
+	// The console shows a person, or the log of a sweep that hangs, how far it
+	// is; nothing depends on it.
+	if console, err := os.OpenFile("/dev/console", os.O_WRONLY, 0); err == nil {
+		fmt.Fprintf(console, "sweep: guard %s, point %d: %s\n", s.guard, at, t.killed)
+		_ = console.Close()
+	}
 	healing, err := s.heal()
 	if err != nil {
 		fmt.Printf("point %d (%s): %v\n%s", at, t.killed, err, text)
