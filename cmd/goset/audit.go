@@ -83,11 +83,10 @@ func (a *app) runAudit(parent context.Context, reads int) (found *host.Audit, er
 	if t.runner, err = harness.NewRunner(); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, t.runner.Close()) }()
+	defer func() { err = t.closing(err) }()
 	if err := t.open(ctx); err != nil {
 		return nil, t.or(err)
 	}
-	defer func() { err = t.closing(err) }()
 	if err := t.choose(ctx); err != nil {
 		return nil, t.or(err)
 	}

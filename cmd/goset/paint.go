@@ -145,5 +145,6 @@ func share(part, whole float64) string {
 	if whole <= 0 {
 		return absent
 	}
-	return fmt.Sprintf("%.1f%%", 100*part/whole)
+	// A sample is never shorter than asked, and often a little longer.
+	return fmt.Sprintf("%.1f%%", min(100*part/whole, 100))
 }

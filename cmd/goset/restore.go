@@ -50,15 +50,16 @@ func (t *task) open(ctx context.Context) error {
 	return nil
 }
 
-// closing undoes what is still changed, whatever happened before.
+// closing undoes what is still changed, whatever happened before, and gives up
+// the runner.
 func (t *task) closing(err error) error {
-	if t.session == nil {
-		return err
-	}
 	t.runner.Use(nil)
-	cerr := t.session.Close()
-	if _, ran := errors.AsType[*exitError](err); ran && cerr != nil {
-		// The status stays the command's.
+	var cerr error
+	if t.session != nil {
+		cerr = t.session.Close()
+	}
+	cerr = errors.Join(cerr, t.runner.Close())
+	if t.ran && cerr != nil {
 		t.say(cerr.Error())
 		return err
 	}

@@ -30,6 +30,7 @@ type task struct {
 	runner *harness.Runner
 	// session is the task's time on the machine; nil: nothing is changed.
 	session *isolation.Session
+	ran     bool // its exit status is goset's, whatever fails afterwards
 
 	ranking   rank.Ranking
 	selection rank.Selection
@@ -57,7 +58,7 @@ func (a *app) task(cmd *cobra.Command, argv []string) (err error) {
 	if t.runner, err = harness.NewRunner(); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, t.runner.Close()) }()
+	defer func() { err = t.closing(err) }()
 	// The runner turns the collector off for its short runs; a task may run for
 	// days, and goset is off its CPUs.
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
@@ -67,7 +68,6 @@ func (a *app) task(cmd *cobra.Command, argv []string) (err error) {
 	if err := t.open(ctx); err != nil {
 		return t.or(err)
 	}
-	defer func() { err = t.closing(err) }()
 	if err := t.choose(ctx); err != nil {
 		return t.or(err)
 	}
@@ -208,6 +208,7 @@ func (t *task) execute(color bool) error {
 	if res.Start.IsZero() {
 		return startFailure(err)
 	}
+	t.ran = true
 	for _, problem := range []error{err, watch.failed, t.report(res, watch, color)} {
 		if problem != nil {
 			fmt.Fprintf(t.stderr, "goset: %v\n", problem)
