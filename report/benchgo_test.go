@@ -86,6 +86,22 @@ func TestGoBenchText(t *testing.T) {
 	}
 }
 
+// Where modes have another GOMAXPROCS, a benchmark keeps one name for all: with
+// two benchstat would compare nothing.
+func TestGoBenchOfOtherProcs(t *testing.T) {
+	d, opts := goData(t, 2, func(tr, round int) float64 { return 5 })
+	for _, tr := range d.treatments[2:] {
+		tr.procs = 1
+	}
+	var out bytes.Buffer
+	if err := Bench(&out, d, opts); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), "BenchmarkX/size=10-8 100"); n != 8 {
+		t.Errorf("%d of 8 lines have the plain name:\n%s", n, out.String())
+	}
+}
+
 // benchstat, as go.mod pins it, reads our file without a word and finds the
 // same medians and the same p.
 func TestGoBenchstat(t *testing.T) {
