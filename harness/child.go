@@ -155,6 +155,22 @@ func (r *Runner) executeHeld(ctx context.Context, job Job, held *isolation.Held)
 	return r.run(ctx, job, path, held)
 }
 
+// Find finds out whether the job's command is there. The error is a
+// *StartError.
+func (r *Runner) Find(job Job) error {
+	file, err := r.find(job)
+	if err != nil || !strings.Contains(job.Argv[0], "/") {
+		return err
+	}
+	if job.Dir != "" && !filepath.IsAbs(file) {
+		file = filepath.Join(job.Dir, file)
+	}
+	if executable(file) != nil {
+		return r.startFault(job, file, syscall.EACCES)
+	}
+	return nil
+}
+
 // StartError says why a command could not be started.
 type StartError struct {
 	Command string // as it was asked for
@@ -300,7 +316,10 @@ func (r *Runner) startFault(job Job, file string, err error) error {
 		fault.Reason, fault.Hint = fmt.Sprintf("%s: no format that the kernel can run", file), "a script needs a #! line"
 	case errors.Is(err, syscall.EACCES) && job.Layers.User != "":
 		fault.Reason = fmt.Sprintf("%s: user %q may not run it", file, job.Layers.User)
-		fault.Hint = "put it where that user can reach it, or run it as root with user = \"root\""
+		if job.Dir != "" {
+			fault.Reason += fmt.Sprintf(", or not enter its working folder %q", job.Dir)
+		}
+		fault.Hint = "let that user reach both, or run it as root with user = \"root\""
 	case errors.Is(err, syscall.E2BIG):
 		fault.Reason = "its arguments and environment are too long for the kernel"
 	}

@@ -35,9 +35,12 @@ type PlanSpec struct {
 	Retries  int           // further attempts at a failed or void run
 	Output   int64         // bytes of each stream of a run that are kept
 	Baseline string        // mode name
-	Control  *bool         // run the baseline twice per block; nil: see Controlled
-	Until    *Until        // stop early; nil: never
-	Compare  []ModePair    // pairs of modes; empty: every mode with the baseline
+	// Sticky leaves the layers of the whole machine (irqbalance, SMT, clocks)
+	// in force between neighbouring runs that ask for the same.
+	Sticky  bool
+	Control *bool      // run the baseline twice per block; nil: see Controlled
+	Until   *Until     // stop early; nil: never
+	Compare []ModePair // pairs of modes; empty: every mode with the baseline
 	// Equivalence bounds the sd ratio that counts as the same; the zero value
 	// claims no equivalence.
 	Equivalence Range

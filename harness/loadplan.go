@@ -41,6 +41,7 @@ func (l *loader) plan(n *node) {
 		{"retries", l.count(&p.Retries, 0, 10)},
 		{"output", func(n *node) { l.output(n, &p.Output) }},
 		{"baseline", func(n *node) { p.Baseline, _ = l.text(n) }},
+		{"sticky", func(n *node) { p.Sticky = l.boolean(n) }},
 		{"skip", func(n *node) { l.skips(n, &p.Skip) }},
 		{"control", func(n *node) {
 			if v, ok := n.value.(bool); ok {

@@ -24,7 +24,7 @@ func hold(t *testing.T, k *fakeKernel, m Mode) (*Held, error) {
 		return nil, err
 	}
 	h.waived = findings.states()
-	if err := h.enforce(layers); err != nil {
+	if err := h.enforce(layers, ""); err != nil {
 		return nil, errors.Join(err, h.Release())
 	}
 	return h, nil

@@ -267,7 +267,11 @@ func parseFrequency(text string) (frequencyAsk, error) {
 	if unit < 0 {
 		return frequencyAsk{percent: v}, nil
 	}
-	return frequencyAsk{khz: int64(v*unit + 0.5)}, nil
+	khz := int64(v*unit + 0.5)
+	if khz == 0 {
+		return bad()
+	}
+	return frequencyAsk{khz: khz}, nil
 }
 
 // target is the frequency to hold a policy at, in kHz: what is asked, or the

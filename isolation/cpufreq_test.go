@@ -1,8 +1,11 @@
+//go:build linux
+
 package isolation
 
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -65,7 +68,7 @@ func TestParseFrequency(t *testing.T) {
 			t.Errorf("%q is %+v, %v; want %+v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "%", "GHz", "0%", "101%", "-1GHz", "1e3GHz", "2.4", "2,4GHz", "0GHz", "2.4.1GHz", "99999GHz", "NaN%", "Base"} {
+	for _, text := range []string{"", "%", "GHz", "0%", "101%", "-1GHz", "1e3GHz", "2.4", "2,4GHz", "0GHz", "2.4.1GHz", "99999GHz", "NaN%", "Base", "0.0001kHz"} {
 		if got, err := parseFrequency(text); err == nil {
 			t.Errorf("%q is %+v", text, got)
 		}
@@ -135,6 +138,47 @@ func TestFrequencyIsHeldAndPutBack(t *testing.T) {
 		}
 		k.undo(t, r, before)
 	}
+}
+
+// From kernel 5.3 on a limit is in force some time after its write. An undo that
+// comes before that still reads the old value, and must not believe it.
+func TestFrequencyThatLags(t *testing.T) {
+	k := cpufreqMachine(1)
+	file := policyFolder + "/policy0/scaling_max_freq"
+	write := k.writes[file]
+	lagging := ""
+	k.writes[file] = func(v string) error { lagging = v; return nil }
+	r := k.run(t, Mode{Frequency: "2GHz"}, "0")
+	l := newFrequencyLayer(r)
+	if err := l.enforce(r); err == nil || lagging != "2000000" {
+		t.Fatalf("enforced with %q pending: %v", lagging, err)
+	}
+	k.writes[file] = write
+	before := map[string]string{file: "3000000", policyFolder + "/policy0/scaling_min_freq": "1000000"}
+	k.log = nil
+	k.undo(t, r, before)
+	if !slices.Contains(k.log, file+"=3000000") {
+		t.Errorf("the pending value was not overwritten: %v", k.log)
+	}
+
+	// A worker that comes late is waited for.
+	reads := 0
+	k.onRead = func(path string) {
+		if path == file && lagging != "" {
+			if reads++; reads == 3 {
+				_ = write(lagging)
+				lagging = ""
+			}
+		}
+	}
+	k.writes[file] = func(v string) error { lagging, reads = v, 0; return nil }
+	r = k.run(t, Mode{Frequency: "2GHz"}, "0")
+	l = newFrequencyLayer(r)
+	enforce(t, r, l)
+	if s := l.state(); !s.Held {
+		t.Errorf("%+v", s)
+	}
+	k.undo(t, r, before)
 }
 
 func TestFrequencyThatSomebodyChanges(t *testing.T) {

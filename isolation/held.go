@@ -3,6 +3,7 @@ package isolation
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 
 	"goset/cpulist"
@@ -44,6 +45,10 @@ func Apply(m Mode, cpus cpulist.Set) (*Held, error) { return (*Session)(nil).App
 // nothing is changed. The threads of this process keep off the CPUs until
 // Release.
 func (s *Session) Apply(m Mode, cpus cpulist.Set) (*Held, error) {
+	key := sharedKey(m, cpus)
+	if err := s.leave(key); err != nil {
+		return nil, err
+	}
 	findings := m.missing()
 	if !cpus.Empty() {
 		if u := checkHeldCPUs(cpus); u != nil {
@@ -67,7 +72,7 @@ func (s *Session) Apply(m Mode, cpus cpulist.Set) (*Held, error) {
 		}
 		h.kept = kept
 	}
-	if err := h.enforce(layers); err != nil {
+	if err := h.enforce(layers, key); err != nil {
 		return nil, errors.Join(err, h.Release())
 	}
 	return h, nil
@@ -75,9 +80,15 @@ func (s *Session) Apply(m Mode, cpus cpulist.Set) (*Held, error) {
 
 // enforce puts the layers in force, one after the other. One that is optional
 // and refused is undone and left out.
-func (h *Held) enforce(layers []layer) error {
+func (h *Held) enforce(layers []layer, key string) error {
 	unready := h.session.ready(h, layers)
+	shareable, end := 0, 0
+	layers = h.adopt(layers)
 	for _, l := range layers {
+		_, shares := l.(sharer)
+		if shares {
+			shareable++
+		}
 		mark := h.session.mark()
 		err := unready
 		if err == nil || !changesMachine(l) {
@@ -86,6 +97,9 @@ func (h *Held) enforce(layers []layer) error {
 		if err == nil {
 			h.layers = append(h.layers, l)
 			l.check(h.run, moment{phase: beforeRun})
+			if shares {
+				end = h.session.mark()
+			}
 			continue
 		}
 		err = errors.Join(h.run.mode.asError(l.key(), err), h.session.undoTo(mark))
@@ -95,6 +109,7 @@ func (h *Held) enforce(layers []layer) error {
 		}
 		h.waived = append(h.waived, LayerState{Layer: u.Layer, Asked: u.asked, Note: u.Reason, Optional: true})
 	}
+	h.session.keep(h, key, shareable, end)
 	return nil
 }
 
@@ -131,14 +146,11 @@ func (h *Held) Pinned() bool { return !h.cpus.Empty() }
 // Watched is true when there is something to read back while the child lives.
 func (h *Held) Watched() bool { return h.Pinned() || len(h.layers) > 0 }
 
-// Start runs start, which creates the child, with the mask of the calling
-// thread set to the run's CPUs, so that the child is born with it, and then
-// gives the thread its own mask back. The caller has locked its goroutine to
-// the thread. A pid with an error means that the child runs, but that the
-// thread could not leave its CPUs.
-//
-// A child that is born in a cpuset gets its CPUs there, as one of the calls of
-// the Birth: they are not its parent's to have.
+// Start runs start, which creates the child. The child gets its CPUs as one of
+// the calls of the Birth. Where it can make none, the calling thread, to which
+// the caller has locked its goroutine, wears the run's mask meanwhile; a pid
+// with an error then means that the child runs, but that the thread could not
+// leave its CPUs.
 func (h *Held) Start(start func(b Birth) (pid int, err error)) (pid int, err error) {
 	b, err := h.birth()
 	if err != nil {
@@ -186,7 +198,7 @@ func (h *Held) birth() (Birth, error) {
 			return b, h.run.mode.asError(l.key(), err)
 		}
 	}
-	if b.placed {
+	if b.placed || h.Pinned() && bornByCalls() {
 		h.placed = true
 		if h.Pinned() {
 			b.Calls = append(h.pin.calls(), b.Calls...)
@@ -195,6 +207,11 @@ func (h *Held) birth() (Birth, error) {
 	}
 	return b, nil
 }
+
+// bornByCalls is true where a child can make calls between its fork and its
+// exec. A thread that wore the task's mask to hand it on would be on the task's
+// CPU when the task starts, and waits there for its turn to leave.
+func bornByCalls() bool { return runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64" }
 
 // ReadBack asks the kernel for the mask of every thread of a live process, or
 // of one that has ended and is not yet waited for, and adds what it finds to
@@ -260,6 +277,6 @@ func (h *Held) Release() error {
 			errs = append(errs, c.close())
 		}
 	}
-	errs = append(errs, h.session.undoTo(h.mark), h.kept.Restore())
+	errs = append(errs, h.session.undoTo(h.mark), h.kept.Restore(), h.session.unheld())
 	return errors.Join(errs...)
 }

@@ -241,6 +241,7 @@ func (u *Undone) undo(k kernel, before []Entry, e Entry) error {
 		return nil
 	case err != nil:
 		return e.cannot(err)
+	case kd.lags && kd.equal(current, e.Old):
 	case kd.equal(current, e.Old) || slices.ContainsFunc(before, func(b Entry) bool { return b.Object == e.Object && kd.equal(current, b.Old) }):
 		return nil
 	case !kd.isOurs(current, e.New):

@@ -70,6 +70,9 @@ type kind struct {
 	identify func(k kernel, object string) (string, error)
 	// undo puts the old value back; nil: write does.
 	undo func(k kernel, e Entry) error
+	// lags says that a value may be in force only some time after its write,
+	// so that the old one that is read may be about to go: undo writes it.
+	lags bool
 }
 
 func (k kind) equal(a, b string) bool {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"goset/cpulist"
 )
@@ -43,7 +44,7 @@ func knobKind(name Kind) (kind, bool) {
 	case KindStranded:
 		return kind{valid: validTask, read: readAffinity, write: writeAffinity, same: sameCPUs, ours: strandedCPUs}, true
 	case KindClock:
-		file.same, file.ours = sameNumber, nearClock
+		file.same, file.ours, file.write, file.lags = sameNumber, nearClock, writeClock, true
 		return file, true
 	case KindFloor:
 		file.same, file.ours = sameNumber, lowered
@@ -100,6 +101,27 @@ func strandedCPUs(current, written string) bool {
 	least, rest, _ := strings.Cut(written, ";")
 	return holdsCPUs(current, least) || rest != "" && sameCPUs(current, rest)
 }
+
+// writeClock writes a limit and waits until it is in force: the kernel leaves
+// that to a worker (drivers/base/power/qos.c, cpufreq.c: cpufreq_notifier_min),
+// which a busy machine lets wait. A limit that the driver rounds never reads as
+// it was written; what it reads then is the caller's to judge.
+func writeClock(k kernel, object, value string) error {
+	if err := k.writeFile(object, value); err != nil {
+		return err
+	}
+	deadline := time.Now().Add(clockPatience)
+	for pause := time.Millisecond; ; pause *= 2 {
+		now, err := k.readFile(object)
+		if err != nil || sameNumber(now, value) || time.Now().After(deadline) {
+			return err
+		}
+		time.Sleep(pause)
+	}
+}
+
+// clockPatience bounds the wait for a limit to be in force.
+const clockPatience = time.Second
 
 // nearClock says that a limit came of writing another one.
 func nearClock(current, written string) bool {

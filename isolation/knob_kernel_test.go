@@ -1,3 +1,5 @@
+//go:build linux
+
 package isolation
 
 import (
@@ -5,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,11 +22,12 @@ type knobKernel struct {
 	files map[string]string
 	// writes answer a write, in place of storing the value.
 	writes map[string]func(value string) error
-	reads  map[string]error // of files that cannot be read
-	masks  map[int]string   // of threads
-	unit   string           // the state of irqbalance.service; "": no systemd
-	starts int              // of the unit
-	log    []string         // every write, as PATH=VALUE
+	reads  map[string]error  // of files that cannot be read
+	onRead func(path string) // is told of every read before it
+	masks  map[int]string    // of threads
+	unit   string            // the state of irqbalance.service; "": no systemd
+	starts int               // of the unit
+	log    []string          // every write, as PATH=VALUE
 	// fails is what the write with this number, from 0, fails with.
 	fails map[int]syscall.Errno
 	count int // of writes
@@ -36,6 +38,9 @@ func newKnobKernel(files map[string]string) *knobKernel {
 }
 
 func (k *knobKernel) readFile(path string) (string, error) {
+	if k.onRead != nil {
+		k.onRead(path)
+	}
 	if err := k.reads[path]; err != nil {
 		return "", &fs.PathError{Op: "read", Path: path, Err: err}
 	}
@@ -166,7 +171,7 @@ func (k *knobKernel) run(t *testing.T, m Mode, cpus string) *applied {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := os.Create(filepath.Join(t.TempDir(), "journal"))
+	file, err := memoryFile()
 	if err != nil {
 		t.Fatal(err)
 	}

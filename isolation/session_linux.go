@@ -41,6 +41,10 @@ type Session struct {
 	folder  *folder
 	journal *Journal
 	guard   *guard
+	// share says that neighbouring runs may have layers in common; shared is
+	// what is in force for that.
+	share  bool
+	shared *sharing
 	// unjournaled is why nothing can be journalled, and so nothing changed.
 	unjournaled error
 	sheltered   int  // entries of the journal that are the guard's
@@ -300,7 +304,7 @@ func (s *Session) closeJournal() error {
 	if s.journal == nil {
 		return nil
 	}
-	errs := []error{s.undo(s.sheltered)}
+	errs := []error{s.leave(""), s.undo(s.sheltered)}
 	file, g := s.journal.file, s.guard
 	s.journal, s.guard = nil, nil
 	name := filepath.Base(file.Name())
@@ -403,7 +407,7 @@ func (s *Session) ready(h *Held, layers []layer) error {
 		return err
 	}
 	// What the run before could not undo may be undone by now.
-	if err := s.undo(s.sheltered); err != nil {
+	if err := s.undo(s.base()); err != nil {
 		return fmt.Errorf("cannot start a run: changes of the one before are still in force: %w", err)
 	}
 	h.run.journal, h.mark = j, j.Mark()

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"goset/cpulist"
@@ -181,6 +182,8 @@ func (l *smtLayer) enforce(r *applied) error {
 			return err
 		}
 	}
+	// No cpuset takes what is offline, and there is nothing left to fence.
+	r.fenced = r.fenced.Minus(off)
 	return nil
 }
 
@@ -268,7 +271,8 @@ func (h *hotplug) threads() error {
 	everybody := h.r.mode.Cgroup != "" && rel.before(6, 2)
 	return eachTask(h.r.kernel, func(t task) error {
 		stranded := !t.cpus.Empty() && t.cpus.SubsetOf(h.off)
-		if t.bound() || !stranded && !(everybody && t.cpus.Intersects(h.off)) {
+		// The thread of an interrupt goes where its interrupt goes.
+		if t.bound() || t.flags&flagKthread != 0 && strings.HasPrefix(t.name, "irq/") || !stranded && !(everybody && t.cpus.Intersects(h.off)) {
 			return nil
 		}
 		becomes, err := h.comesTo(t)

@@ -1,3 +1,5 @@
+//go:build linux
+
 package isolation
 
 import (
@@ -85,8 +87,12 @@ func TestSMTOff(t *testing.T) {
 		before := k.state()
 		r := k.run(t, Mode{SMT: ptr(false)}, test.task)
 		l := newSMTLayer(r)
+		r.fenced = cpulist.Of(2, 3)
 		enforce(t, r, l)
 		s := l.state()
+		if want := cpulist.Of(2, 3).Minus(l.(*smtOffLayer).off); !r.fenced.Equal(want) {
+			t.Errorf("task on %q: the fence is %s, want %s", test.task, r.fenced, want)
+		}
 		if !s.Held || s.Achieved != "false" || !strings.Contains(s.Note, test.off+" taken offline") {
 			t.Errorf("task on %q: %+v", test.task, s)
 		}

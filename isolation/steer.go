@@ -82,7 +82,7 @@ func newSteerLayer(r *applied) layer {
 func (*steerLayer) key() string { return "steer" }
 
 func (l *steerLayer) probe(r *applied) *Unsupported {
-	if r.mode.CPUs == "" {
+	if r.unpinned() {
 		return &Unsupported{Reason: "interrupts are steered off CPUs, and the mode names none", Hint: `add cpus = "quietest"`}
 	}
 	if _, err := r.kernel.readFile(defaultMaskFile); err != nil {

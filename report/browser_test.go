@@ -310,6 +310,11 @@ func TestPageRuns(t *testing.T) {
 			t.Errorf("%s marks %d runs, want %d", kind, got, want)
 		}
 	}
+	for _, kind := range []string{"cdf", "tail", "ratio_sd"} {
+		if got := b.marked(0, kind); got == 0 {
+			t.Errorf("%s marks nothing", kind)
+		}
+	}
 	if got := b.marked(1, "strip"); got != 0 {
 		t.Errorf("%d runs of another workload are marked", got)
 	}

@@ -108,6 +108,9 @@ func (p *Page) leftText() string {
 	if counters > 0 {
 		out = append(out, fmt.Sprintf("%d counters are left out here; runs.csv has them.", counters))
 	}
+	if p.rounds() {
+		out = append(out, fmt.Sprintf("Values of single runs have %d digits; runs.csv has all.", roundDigits))
+	}
 	return strings.Join(out, " ")
 }
 

@@ -21,6 +21,7 @@ type pageView struct {
 	Notes                                                []string
 	Glance                                               []glanceRow
 	Attributed                                           bool // somebody looked for causes
+	Unchecked                                            bool // a self-check was possible and was not run
 	Disturbed, DisturbedMore                             []sectionAttribution
 	Sections                                             []section
 	Facts, HostFacts                                     []Fact
@@ -40,7 +41,7 @@ type section struct {
 	Notable, Unremarkable                    []sectionAttribution
 	Excluded                                 []string
 	Notes                                    []sectionNote
-	HasRuns, Compared                        bool
+	HasRuns, Compared, Blocked               bool
 	Legend                                   []legendItem
 	Against                                  []choice
 	Isolation                                []isolationRow
@@ -87,7 +88,7 @@ func newPageView(p *Page) (*pageView, error) {
 	}
 	doc := p.Document
 	v := &pageView{
-		Title: firstOf(doc.Title, doc.Experiment, "Experiment"), Subtitle: subtitle(p), Scope: doc.Scope, Legend: legend(doc.Tables),
+		Title: firstOf(doc.Title, doc.Experiment, "Report"), Subtitle: subtitle(p), Scope: doc.Scope, Legend: legend(doc.Tables),
 		LeftText: p.leftText(), SelfCheck: doc.SelfCheck, Notes: doc.Notes, Rules: doc.Rules, Suite: fold(suiteFindings(doc)),
 		CSS: template.CSS(pageCSS), JS: template.JS(pageJS), D3: template.JS(pageD3), Data: template.HTML(packed),
 	}
@@ -100,6 +101,7 @@ func newPageView(p *Page) (*pageView, error) {
 		slices.SortStableFunc(v.Glance, func(a, b glanceRow) int { return cmp.Compare(b.claims(), a.claims()) })
 	}
 	v.Attributed = slices.ContainsFunc(doc.Tables, func(t Table) bool { return len(t.Attributions) > 0 })
+	v.Unchecked = !doc.SelfCheck.Ran && doc.Manifest != nil && len(doc.Contrasts()) > 0
 	v.Disturbed, v.DisturbedMore = p.disturbed()
 	v.Sections, err = p.sections()
 	return v, err
@@ -156,6 +158,7 @@ func (f *Figure) section(index int, p *Page, colours map[string]int) section {
 	t := f.Table
 	s := section{ID: sectionID(index), Index: index, Short: f.short(), Heading: t.Name() + ": " + heading(t.Metric, f.format.unit), Counts: countsLine(t),
 		Of: f.of(), RunCount: len(f.Set.Runs), HasRuns: len(f.Set.Runs) > 0, Compared: len(f.Ratios) > 0, Verdicts: fold(findingsOf(t)), Against: f.against()}
+	s.Blocked = slices.ContainsFunc(t.Contrasts, func(c Contrast) bool { return c.Blocked })
 	if f.Set.LeftRuns > 0 {
 		s.LeftText = fmt.Sprintf("%d of the runs are not drawn.", f.Set.LeftRuns)
 	}

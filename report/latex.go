@@ -14,7 +14,7 @@ import (
 func LaTeX(w io.Writer, doc *Document) error {
 	b := bufio.NewWriter(w)
 	b.WriteString(latexHead)
-	fmt.Fprintf(b, "\\title{%s}\n\\author{}\n\\date{}\n\\begin{document}\n\\maketitle\n\\thispagestyle{plain}\n", escapeLaTeX(firstOf(doc.Title, doc.Experiment, "Experiment")))
+	fmt.Fprintf(b, "\\title{%s}\n\\author{}\n\\date{}\n\\begin{document}\n\\maketitle\n\\thispagestyle{plain}\n", escapeLaTeX(firstOf(doc.Title, doc.Experiment, "Report")))
 	latexFindings(b, doc)
 	for i := range doc.Tables {
 		latexTable(b, &doc.Tables[i], i == 0 || doc.Tables[i-1].Name() != doc.Tables[i].Name())

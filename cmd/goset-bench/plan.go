@@ -29,6 +29,7 @@ nothing and changes nothing. -runs-as prints every run in its order.`,
 	}
 	addPlanFlags(cmd.Flags(), &set)
 	cmd.Flags().StringVar(&runs, "runs-as", "", "also list every run in order: text or csv")
+	cmd.Flags().String("user", "", "user that runs the tasks of modes that name none; root keeps root (default: sudo's caller)")
 	cmd.Flags().Bool("best-effort", false, "count layers that cannot be held as warnings")
 	return cmd
 }
@@ -56,7 +57,7 @@ func (a *app) plan(cmd *cobra.Command, name string, set []string, runs string) e
 	if err != nil {
 		return err
 	}
-	findings, err := layerFindings(e, bestEffort)
+	findings, err := layerFindings(e, bestEffort, taskUser(prefs))
 	if err != nil {
 		return err
 	}

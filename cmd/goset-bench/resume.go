@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"goset/harness"
+	"goset/internal/cli"
 )
 
 func (a *app) resumeCommand() *cobra.Command {
@@ -60,7 +61,7 @@ func (a *app) resume(cmd *cobra.Command, dir string, asRecorded bool, f *tableFl
 		return err
 	}
 	s := w.session(e, dir)
-	s.Provenance = harness.Provenance{Tool: version(), Argv: os.Args, Host: hostFacts()}
+	s.Provenance = harness.Provenance{Tool: cli.Version(), Argv: os.Args, Host: hostFacts()}
 	o := harness.ResumeOptions{Load: recorded, Current: current, AsRecorded: asRecorded}
 	return w.execute(cmd.Context(), f, func(ctx context.Context) (harness.Summary, error) {
 		return harness.Resume(ctx, dir, s, o)

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"goset/harness"
+	"goset/internal/cli"
 	"goset/isolation"
 )
 
@@ -83,6 +84,7 @@ func addCommandFlags(fs *pflag.FlagSet, f *runFlags) {
 func addRunningFlags(fs *pflag.FlagSet) {
 	fs.String("results", defaultResults, "folder below which result folders are made")
 	fs.Bool("best-effort", false, "run without the layers that cannot be held, and say so")
+	fs.String("user", "", "user that runs the tasks of modes that name none; root keeps root (default: sudo's caller)")
 	fs.String("wait", "0s", "how long to wait while another session has this machine, as 10m")
 	fs.String("state", isolation.DefaultState, "folder of the journal that changes to the machine are undone from")
 	fs.String("lock", isolation.DefaultLock, "file whose lock is taken; sessions in containers can share one")
@@ -216,7 +218,7 @@ func resultFolder(output, results, name string, now time.Time) (string, error) {
 
 // provenance is what the manifest says about this start.
 func provenance(src source, opt harness.LoadOptions) harness.Provenance {
-	p := harness.Provenance{Tool: version(), Source: src.path, Argv: os.Args, Host: hostFacts(), Settings: map[string]string{}}
+	p := harness.Provenance{Tool: cli.Version(), Source: src.path, Argv: os.Args, Host: hostFacts(), Settings: map[string]string{}}
 	for _, s := range opt.Overrides {
 		p.Overrides = append(p.Overrides, s.Key+"="+s.Value)
 		p.Settings[s.Key] = s.Origin

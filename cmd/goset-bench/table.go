@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"goset/harness"
+	"goset/internal/cli"
 	"goset/report"
 )
 
@@ -51,21 +52,14 @@ const widestTable = 140
 // unless NO_COLOR is set or the terminal is dumb.
 func (a *app) style(prefs *preferences) (tableStyle, error) {
 	s := tableStyle{}
-	f, isFile := a.stdout.(*os.File)
-	onTerminal := isFile && ansi(f)
-	if isFile && term.IsTerminal(int(f.Fd())) {
+	if f, ok := a.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
 			s.width = min(width, widestTable)
 		}
 	}
-	switch want := prefs.text("color", "auto"); want {
-	case "auto":
-		s.color = onTerminal && os.Getenv("NO_COLOR") == ""
-	case "always":
-		s.color = true
-	case "never":
-	default:
-		return s, usagef("cannot use color = %q: want auto, always or never", want)
+	var err error
+	if s.color, err = cli.Color(prefs.text("color", "auto"), a.stdout); err != nil {
+		return s, &exitError{exitUsage, err}
 	}
 	return s, nil
 }

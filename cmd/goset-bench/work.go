@@ -29,6 +29,7 @@ type work struct {
 	builder    *harness.GoBuilder // nil: no Go benchmarks
 	allowed    cpulist.Set
 	bestEffort bool
+	user       string             // who runs the tasks of modes that name nobody
 	isolation  *isolation.Session // nil: the machine is free again
 	progress   *progress
 	table      tableStyle
@@ -59,7 +60,7 @@ func (a *app) newWork(ctx context.Context, prefs *preferences) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &work{app: a, bestEffort: bestEffort, progress: newProgress(a.stderr, quiet), table: style}
+	w := &work{app: a, bestEffort: bestEffort, user: taskUser(prefs), progress: newProgress(a.stderr, quiet), table: style}
 	if watching {
 		// The style is that of stdout, which may be a file while this is a terminal.
 		color := style.color || prefs.text("color", "auto") == "auto" && os.Getenv("NO_COLOR") == ""
@@ -115,7 +116,7 @@ func (w *work) release() error {
 // admit refuses an experiment with a layer that cannot be held, all of them by
 // name, before anything runs.
 func (w *work) admit(e *harness.Experiment) error {
-	findings, err := layerFindings(e, w.bestEffort)
+	findings, err := layerFindings(e, w.bestEffort, w.user)
 	if err != nil {
 		return err
 	}
@@ -125,7 +126,14 @@ func (w *work) admit(e *harness.Experiment) error {
 	if err := findings.Err(); err != nil {
 		return failed(fmt.Errorf("cannot run experiment %q here:\n%w\nRun it without them: -best-effort, or -set %s", e.Name, err, withoutLayer(findings)))
 	}
+	w.isolation.Share(e.Plan.Sticky)
 	return nil
+}
+
+// taskUser is who runs the tasks of modes that name nobody: root is not theirs
+// to have when somebody else is known.
+func taskUser(prefs *preferences) string {
+	return prefs.text("user", isolation.SudoCaller(os.Getenv, os.Geteuid()))
 }
 
 // withoutLayer is the setting that would leave out the first refused layer.
@@ -136,7 +144,7 @@ func withoutLayer(findings isolation.Findings) string {
 
 // layerFindings asks isolation about every mode that the treatments use, and
 // drops what another treatment of the same mode has said already.
-func layerFindings(e *harness.Experiment, bestEffort bool) (isolation.Findings, error) {
+func layerFindings(e *harness.Experiment, bestEffort bool, user string) (isolation.Findings, error) {
 	treatments, err := e.Treatments()
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
@@ -144,6 +152,9 @@ func layerFindings(e *harness.Experiment, bestEffort bool) (isolation.Findings, 
 	var all isolation.Findings
 	for _, t := range treatments {
 		layers := t.Layers
+		if layers.User == "" {
+			layers.User = user
+		}
 		if bestEffort {
 			layers = layers.BestEffort()
 		}
@@ -183,7 +194,7 @@ func (w *work) session(e *harness.Experiment, dir string) harness.Session {
 		Experiment: e, Dir: dir,
 		Executor: w.runner, Chooser: harness.NewChooser(host.Local), Extractor: harness.NewExtractor,
 		Self: []string{self, "workload"}, Env: os.Environ(), Allowed: w.allowed,
-		User:       isolation.SudoCaller(os.Getenv, os.Geteuid()),
+		User:       w.user,
 		BestEffort: w.bestEffort, Events: w.progress.event, Quiet: w.runner.Quiet,
 	}
 	if w.builder != nil {
