@@ -231,6 +231,9 @@ func TestGobenchTorn(t *testing.T) {
 		{"BenchmarkA-2   \t123456789\t  5.5 ns/op\n", []string{".A-2 123456789 5.5ns/op"}},
 		{"BenchmarkA-2   \tN=1234567\t  5.5 ns/op\n", []string{"1 unread"}}, // no field of eight
 		{"BenchmarkA-2 \tx\nBenchmarkB-2 \ty\n     100\t  5.5 ns/op\n", []string{".B-2 100 5.5ns/op", "1 unread"}},
+		{"BenchmarkA-2 \tx\nBenchmark is warm\nBenchmark\n     100\t  5.5 ns/op\n", []string{".A-2 100 5.5ns/op"}},
+		{"BenchmarkA-2 \tx\nBenchmarkB 1 2 ns/op\n", []string{".B 1 2ns/op", "1 unread"}},
+		{"\xff\xfeB\x00e\x00n\x00c\x00h\x00m\x00a\x00r\x00k\x00A\x00 \x001\x00 \x002\x00 \x00n\x00s\x00/\x00o\x00p\x00\r\x00\n\x00", []string{".A 1 2ns/op"}},
 		{"BenchmarkA-2 \tx\r\n     100\t  5.5 ns/op\r\n", []string{".A-2 100 5.5ns/op"}},
 		{"pkg: p\nBenchmarkA-2 \tx\n     100\t  4 hits/op\nok  \tp\t0.1s\npkg: q\nBenchmarkA-2 \t     100\t  5 ns/op\n", []string{"p.A-2 100 4hits/op", "q.A-2 100 5ns/op"}},
 	} {

@@ -2,7 +2,9 @@ package harness
 
 import (
 	"bytes"
+	"encoding/binary"
 	"strings"
+	"unicode/utf16"
 
 	"golang.org/x/perf/benchfmt"
 )
@@ -43,12 +45,31 @@ const maxBenchLine = 60 << 10
 // the testing package's own form leaves no doubt; the others are counted.
 func readBench(text []byte) (benchOutput, error) {
 	var out benchOutput
-	for _, part := range splitEvents(bytes.TrimPrefix(text, []byte("\ufeff")), &out) {
+	for _, part := range splitEvents(plainText(text), &out) {
 		if err := out.read(part.text, part.pkg); err != nil {
 			return out, err
 		}
 	}
 	return out, nil
+}
+
+// plainText takes the byte order mark off a text. Windows' shell writes UTF-16
+// into files.
+func plainText(text []byte) []byte {
+	var order binary.ByteOrder
+	switch {
+	case bytes.HasPrefix(text, []byte{0xff, 0xfe}):
+		order = binary.LittleEndian
+	case bytes.HasPrefix(text, []byte{0xfe, 0xff}):
+		order = binary.BigEndian
+	default:
+		return bytes.TrimPrefix(text, []byte("\ufeff"))
+	}
+	units := make([]uint16, 0, len(text)/2)
+	for i := 2; i+1 < len(text); i += 2 {
+		units = append(units, order.Uint16(text[i:]))
+	}
+	return []byte(string(utf16.Decode(units)))
 }
 
 // read takes in the text of one stream; pkg is its package where the text does
@@ -122,6 +143,8 @@ var (
 	benchEnd = lazyRegexp(`^(?:--- (?:FAIL|SKIP|BENCH): |PASS$|FAIL$|FAIL\t|ok  \t|panic: |exit status |pkg: )`)
 	// benchWhole matches what nothing can follow on further lines.
 	benchWhole = lazyRegexp(`^(?: *\d+[ \t]|--- |panic: )`)
+	// benchLike matches a result in the words of other programs: without tabs.
+	benchLike = lazyRegexp(`^Benchmark\S*\s+\d+\s+\S+\s`)
 	// benchRest matches the rest of a torn result, also where it is not the
 	// testing package's: it is counted.
 	benchRest = lazyRegexp(`^[ \t]*\d+[ \t]*\t[ \t]*[-+.\deE]+ [^\s/]*/[a-zA-Z]`)
@@ -197,6 +220,8 @@ func (m *mender) others(line []byte, result bool) {
 		m.kept = append(m.kept, line...)
 	case benchRest().Match(line):
 		m.out.skip(line)
+	case m.open != "" && result && !benchLike().Match(line):
+		// a print that begins with the word
 	default:
 		if result {
 			m.lose()

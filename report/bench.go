@@ -51,10 +51,11 @@ func Bench(w io.Writer, d *Data, opts Options) error {
 	if err := out.metadata(d); err != nil {
 		return err
 	}
+	procs := d.commonProcs(factors)
 	for _, t := range d.treatments {
 		if t.procs > 0 {
 			mode, own := splitLevels(t.levels, factors)
-			if err := out.goBenches(d, t, benchConfig(opts.Experiment, t, slices.Concat(mode, own)), opts); err != nil {
+			if err := out.goBenches(d, t, procs[t], benchConfig(opts.Experiment, t, slices.Concat(mode, own)), opts); err != nil {
 				return err
 			}
 			continue

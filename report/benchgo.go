@@ -12,15 +12,15 @@ import (
 )
 
 // goBenches writes the Go benchmarks of a treatment as go test would have:
-// a line per run and benchmark, with its own name, b.N and units. GOMAXPROCS
-// stands behind the name where it is not 1, and package, ref and toolchain are
-// configuration lines.
-func (b *benchInk) goBenches(d *Data, t *treatment, config []benchfmt.Config, opts Options) error {
+// a line per run and benchmark, with its own name, b.N and units. Package, ref
+// and toolchain are configuration lines. procs, GOMAXPROCS, stands behind the
+// name; 0: it does not.
+func (b *benchInk) goBenches(d *Data, t *treatment, procs int, config []benchfmt.Config, opts Options) error {
 	config = append(config, goConfig(t, opts.Manifest)...)
 	metrics := d.workloads[t.workload].metrics
 	for run := range t.counts.Kept {
 		for _, g := range goLines(metrics) {
-			res := &benchfmt.Result{Name: benchfmt.Name(goName(g.name, t.procs)), Iters: 1}
+			res := &benchfmt.Result{Name: benchfmt.Name(goName(g.name, procs)), Iters: 1}
 			for _, i := range g.metrics {
 				v, ok := t.lookup(i).of(run)
 				if !ok {
@@ -75,6 +75,29 @@ func goLines(metrics []metric.Metric) []goLine {
 			out = append(out, goLine{pkg: m.Package, name: m.Benchmark})
 		}
 		out[at].metrics = append(out[at].metrics, i)
+	}
+	return out
+}
+
+// commonProcs is GOMAXPROCS where all treatments of a table have the same, by
+// treatment. Where they differ, names with it would be two benchmarks, and
+// benchstat would compare nothing.
+func (d *Data) commonProcs(factors []string) map[*treatment]int {
+	out := map[*treatment]int{}
+	for _, g := range d.groups(factors) {
+		common := 0
+		for _, t := range g.treatments {
+			switch {
+			case t.procs == 0: // no kept run
+			case common == 0:
+				common = t.procs
+			case common != t.procs:
+				common = -1
+			}
+		}
+		for _, t := range g.treatments {
+			out[t] = max(0, common)
+		}
 	}
 	return out
 }

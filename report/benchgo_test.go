@@ -86,6 +86,22 @@ func TestGoBenchText(t *testing.T) {
 	}
 }
 
+// Where modes have another GOMAXPROCS, a benchmark keeps one name for all: with
+// two benchstat would compare nothing.
+func TestGoBenchOfOtherProcs(t *testing.T) {
+	d, opts := goData(t, 2, func(tr, round int) float64 { return 5 })
+	for _, tr := range d.treatments[2:] {
+		tr.procs = 1
+	}
+	var out bytes.Buffer
+	if err := Bench(&out, d, opts); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), "BenchmarkX/size=10-8 100"); n != 8 {
+		t.Errorf("%d of 8 lines have the plain name:\n%s", n, out.String())
+	}
+}
+
 // benchstat, as go.mod pins it, reads our file without a word and finds the
 // same medians and the same p.
 func TestGoBenchstat(t *testing.T) {
@@ -368,5 +384,36 @@ func TestSelfComparisonsFindNothing(t *testing.T) {
 	}
 	if found > 5 || alarms > 5 {
 		t.Errorf("of 100 comparisons of equal sides %d found the second one slower and %d broke a bound of 3%%", found, alarms)
+	}
+}
+
+// A metric that only another level of the workload has makes no table: the
+// benchmarks of another package.
+func TestTablesOfPackages(t *testing.T) {
+	b := &builder{}
+	a, z := goMetrics("e.org/a", "A"), goMetrics("e.org/z", "Z")
+	for _, p := range []string{"./a", "./z", "./none"} {
+		b.treat("w", "unpinned", "", lv("package", p))
+	}
+	for round := range 2 {
+		b.run(0, round+1, map[string]float64{a[0].Name: 1e-9}, describe(a[:1]...))
+		b.run(1, round+1, map[string]float64{z[0].Name: 2e-9}, describe(z[:1]...))
+		b.run(2, round+1, map[string]float64{}, void("no benchmark"))
+	}
+	d, err := Collect(context.Background(), b.rs, b.treatments, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, err := d.Tables(Options{Treatments: b.treatments})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range tables {
+		got = append(got, tables[i].Name()+": "+tables[i].Metric.Name)
+	}
+	want := []string{"w package=./a: e.org/a.A ns/op", "w package=./z: e.org/z.Z ns/op", "w package=./none: e.org/a.A ns/op"}
+	if !slices.Equal(got, want) {
+		t.Errorf("tables %q, want %q", got, want)
 	}
 }
