@@ -23,7 +23,7 @@ func (*forker) fork(c *child, job Job, path string, null int, wantPidfd bool, b 
 		return &isolation.Unsupported{Layer: b.Calls[0].Layer, Reason: "cannot " + b.Calls[0].What + ": not on " + runtime.GOARCH}
 	}
 	pidfd := -1
-	sys := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, UseCgroupFD: b.Cgroup >= 0, CgroupFD: b.Cgroup}
+	sys := &syscall.SysProcAttr{Setpgid: !b.Session, Setsid: b.Session, Pdeathsig: syscall.SIGKILL, UseCgroupFD: b.Cgroup >= 0, CgroupFD: b.Cgroup}
 	if wantPidfd {
 		sys.PidFD = &pidfd
 	}
