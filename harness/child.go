@@ -155,6 +155,22 @@ func (r *Runner) executeHeld(ctx context.Context, job Job, held *isolation.Held)
 	return r.run(ctx, job, path, held)
 }
 
+// Find finds out whether the job's command is there. The error is a
+// *StartError.
+func (r *Runner) Find(job Job) error {
+	file, err := r.find(job)
+	if err != nil || !strings.Contains(job.Argv[0], "/") {
+		return err
+	}
+	if job.Dir != "" && !filepath.IsAbs(file) {
+		file = filepath.Join(job.Dir, file)
+	}
+	if executable(file) != nil {
+		return r.startFault(job, file, syscall.EACCES)
+	}
+	return nil
+}
+
 // StartError says why a command could not be started.
 type StartError struct {
 	Command string // as it was asked for

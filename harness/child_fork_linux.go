@@ -44,7 +44,8 @@ type call struct {
 //go:noescape
 func forkCalls(fork, calls *call) (pid int)
 
-// cloneArgs is the kernel's struct clone_args as of Linux 5.7.
+// cloneArgs is the kernel's struct clone_args as far as Linux 5.7 has it
+// (uapi/linux/sched.h).
 type cloneArgs struct {
 	flags, pidfd, childTID, parentTID, exitSignal, stack, stackSize, tls, setTID, setTIDSize, cgroup uint64
 }
@@ -61,11 +62,12 @@ type forker struct {
 	clone3        bool // the kernel has it: see common
 	args          cloneArgs
 	calls         []call
-	fixed         []call           // that are the same for every child
-	births        []isolation.Call // of this child
-	zero          [4]uint64        // struct sigaction of SIG_DFL
-	limit         *syscall.Rlimit  // RLIMIT_NOFILE as this process found it
-	blocked, mask uint64           // all signals; the thread's own mask
+	fixed         []call               // calls that are the same for every child
+	births        []isolation.Call     // of this child
+	zero          [4]uint64            // struct sigaction of SIG_DFL
+	limit         *syscall.Rlimit      // RLIMIT_NOFILE as this process found it
+	found         chan *syscall.Rlimit // the same, until the first fork
+	blocked, mask uint64               // all signals; the thread's own mask
 	stamp         syscall.Timespec
 	pidfd         int32
 	path, dir     *byte
@@ -94,26 +96,34 @@ func (c *cStrings) set(strs []string) error {
 
 // newForker prepares what all children have in common.
 func newForker() *forker {
-	f := &forker{blocked: ^uint64(0), clone3: true}
-	if lim, ok := foundLimit(); ok {
-		f.limit = &lim
-	}
-	f.common()
+	f := &forker{blocked: ^uint64(0), clone3: true, found: make(chan *syscall.Rlimit, 1)}
+	// Finding the limit takes a process of its own, more than a millisecond:
+	// meanwhile the caller chooses CPUs.
+	go func() {
+		var found *syscall.Rlimit
+		if lim, ok := foundLimit(); ok {
+			found = &lim
+		}
+		f.found <- found
+	}()
 	return f
 }
 
+// settle waits for what newForker left to be found out. It must come before
+// anything that looks at this process's children.
+func (f *forker) settle() {
+	if f.found != nil {
+		f.limit, f.found = <-f.found, nil
+		f.common()
+	}
+}
+
 // common lists the calls that are the same for every child.
-//
-// The child is the leader of a process group and not of a session: a session is
-// a scheduling group of its own (autogroup), which would give the child half of
-// a CPU against any background load that was started from here; and setsid took
-// 28 µs of the 400 of a run of `true`.
 func (f *forker) common() {
 	f.calls = nil
 	if !f.clone3 {
 		f.resetHandlers()
 	}
-	f.add(syscall.SYS_SETPGID, 0, 0)
 	f.add(syscall.SYS_PRCTL, prSetPdeathsig, uintptr(syscall.SIGKILL))
 	if f.limit != nil {
 		f.add(syscall.SYS_PRLIMIT64, 0, rlimitNofile, uintptr(unsafe.Pointer(f.limit)))
@@ -196,7 +206,8 @@ func (f *forker) fork(c *child, job Job, path string, null int, wantPidfd bool, 
 	return nil
 }
 
-// run forks, and returns when the child has exec'd or ended.
+// run forks, into a cgroup unless that is -1, and returns when the child has
+// exec'd or ended.
 func (f *forker) run(wantPidfd bool, cgroup int) (pid int) {
 	flags := uint64(syscall.CLONE_VM | syscall.CLONE_VFORK)
 	var pidfd uintptr
@@ -206,7 +217,7 @@ func (f *forker) run(wantPidfd bool, cgroup int) (pid int) {
 		flags, pidfd = flags|clonePidfd, uintptr(unsafe.Pointer(&f.pidfd))
 	}
 	fork := call{nr: syscall.SYS_CLONE, args: [5]uintptr{uintptr(flags) | uintptr(syscall.SIGCHLD), 0, pidfd}}
-	if f.clone3 {
+	if f.clone3 || cgroup >= 0 {
 		f.args = cloneArgs{flags: flags | cloneClearSighand, pidfd: uint64(pidfd), exitSignal: uint64(syscall.SIGCHLD)}
 		if cgroup >= 0 {
 			f.args.flags, f.args.cgroup = f.args.flags|cloneIntoCgroup, uint64(cgroup)
@@ -224,7 +235,13 @@ func (f *forker) run(wantPidfd bool, cgroup int) (pid int) {
 }
 
 // prepare lists the calls of one child.
+//
+// Unless it is in the foreground, the child is the leader of a process group
+// and not of a session: a session is a scheduling group of its own (autogroup),
+// which would give the child half of a CPU against any background load that was
+// started from here; and setsid took 28 µs of the 400 of a run of `true`.
 func (f *forker) prepare(c *child, job Job, path string, null int, b isolation.Birth) (err error) {
+	f.settle()
 	if f.path, err = syscall.BytePtrFromString(path); err != nil {
 		return err
 	}
@@ -250,8 +267,11 @@ func (f *forker) prepare(c *child, job Job, path string, null int, b isolation.B
 		}
 		f.add(syscall.SYS_CHDIR, uintptr(unsafe.Pointer(f.dir)))
 	}
-	for to, from := range []int{null, c.stdout[1], c.stderr[1]} {
-		f.add(syscall.SYS_DUP3, uintptr(from), uintptr(to), 0)
+	if !job.Foreground {
+		f.add(syscall.SYS_SETPGID, 0, 0)
+		for to, from := range []int{null, c.stdout[1], c.stderr[1]} {
+			f.add(syscall.SYS_DUP3, uintptr(from), uintptr(to), 0)
+		}
 	}
 	f.add(syscall.SYS_RT_SIGPROCMASK, sigSetMask, uintptr(unsafe.Pointer(&f.mask)), 0, 8)
 	f.add(syscall.SYS_CLOCK_GETTIME, clockMonotonic, uintptr(unsafe.Pointer(&f.stamp)))

@@ -16,6 +16,9 @@ type forker struct{}
 
 func newForker() *forker { return &forker{} }
 
+// settle has nothing to wait for.
+func (*forker) settle() {}
+
 // fork starts the command and fills in the child's pid, pidfd (-1: none) and
 // start.
 func (*forker) fork(c *child, job Job, path string, null int, wantPidfd bool, b isolation.Birth) error {
@@ -23,14 +26,18 @@ func (*forker) fork(c *child, job Job, path string, null int, wantPidfd bool, b 
 		return &isolation.Unsupported{Layer: b.Calls[0].Layer, Reason: "cannot " + b.Calls[0].What + ": not on " + runtime.GOARCH}
 	}
 	pidfd := -1
-	sys := &syscall.SysProcAttr{Setpgid: !b.Session, Setsid: b.Session, Pdeathsig: syscall.SIGKILL, UseCgroupFD: b.Cgroup >= 0, CgroupFD: b.Cgroup}
+	files := []uintptr{uintptr(null), uintptr(c.stdout[1]), uintptr(c.stderr[1])}
+	if job.Foreground {
+		files = []uintptr{0, 1, 2}
+	}
+	sys := &syscall.SysProcAttr{Setpgid: !job.Foreground && !b.Session, Setsid: !job.Foreground && b.Session, Pdeathsig: syscall.SIGKILL, UseCgroupFD: b.Cgroup >= 0, CgroupFD: b.Cgroup}
 	if wantPidfd {
 		sys.PidFD = &pidfd
 	}
 	pid, err := syscall.ForkExec(path, job.Argv, &syscall.ProcAttr{
 		Dir:   job.Dir,
 		Env:   job.Env,
-		Files: []uintptr{uintptr(null), uintptr(c.stdout[1]), uintptr(c.stderr[1])},
+		Files: files,
 		Sys:   sys,
 	})
 	if err != nil {

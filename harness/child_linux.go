@@ -82,6 +82,7 @@ func (s *system) open() error {
 
 // close undoes open.
 func (s *system) close() error {
+	s.forker.settle()
 	s.closeFiles()
 	s.irqs.close()
 	_, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, uintptr(s.subreaper), 0)
@@ -115,7 +116,11 @@ type child struct {
 // pipes makes the pipes for a child's streams. The harness keeps the write ends
 // open until the child is reaped: the child's own end, which closes before it
 // has ended, then wakes nobody.
-func (c *child) pipes(large bool) error {
+func (c *child) pipes(job Job, large bool) error {
+	if job.Foreground {
+		c.stdout, c.stderr = [2]int{-1, -1}, [2]int{-1, -1} // poll passes them over
+		return nil
+	}
 	for _, p := range []*[2]int{&c.stdout, &c.stderr} {
 		if err := syscall.Pipe2(p[:], syscall.O_CLOEXEC); err != nil {
 			c.close()
@@ -148,15 +153,19 @@ func (r *Runner) run(ctx context.Context, job Job, path string, held *isolation.
 	defer runtime.UnlockOSThread()
 	defer r.wakeOn(ctx)()
 
+	r.forker.settle()
 	r.reapStuck()
 	others := r.others()
 	var res Result
 	c := &child{exit: -1, out: capture{limit: job.OutputLimit}, err: capture{limit: job.OutputLimit}}
-	if err := c.pipes(r.most > littleOut); err != nil {
+	if err := c.pipes(job, r.most > littleOut); err != nil {
 		return res, err
 	}
 	defer c.close()
 	r.irqs.begin(r.machine.begin(job, held.Pinned()))
+	if job.Starting != nil {
+		job.Starting()
+	}
 	if err := r.start(c, job, path, held); err != nil {
 		if c.pid > 0 {
 			_, res.Unkilled = r.endLeft(others, 0)
@@ -164,11 +173,17 @@ func (r *Runner) run(ctx context.Context, job Job, path string, held *isolation.
 		return res, err
 	}
 	res.Start = c.start
+	if job.Started != nil {
+		job.Started(c.pid)
+	}
 	end, werr := r.wait(ctx, c, job, held, &res, others)
 	res.Wall = end.Sub(c.start)
 	res.Counters = r.irqs.end(job.CPUs)
 	r.machine.ended(job, c.pid, res.Wall)
-	rerr := r.reap(c, &res, others)
+	if job.Ended != nil {
+		job.Ended(c.pid)
+	}
+	rerr := r.reap(c, job, &res, others)
 	r.machine.count(job, &res, &r.irqs)
 	res.Stdout, res.Stderr = c.out.stream(), c.err.stream()
 	r.most = max(r.most, res.Stdout.Total, res.Stderr.Total)
@@ -192,6 +207,28 @@ func (r *Runner) wakeOn(ctx context.Context) (stop func()) {
 		if !cancel() {
 			<-done
 			_, _ = syscall.Read(r.wake[0], r.buf)
+		}
+	}
+}
+
+// Forward passes a signal on to the child that runs, or to the next one that
+// starts. It may be called at any time from any goroutine.
+func (r *Runner) Forward(sig syscall.Signal) {
+	// A pipe that is full holds as many signals that nobody has read.
+	_, _ = syscall.Write(r.wake[1], []byte{byte(sig)})
+}
+
+// passOn reads what woke the poll and sends the child what Forward was given.
+// The child is not reaped yet, so that its number is still its own.
+func (r *Runner) passOn(c *child) {
+	n, err := syscall.Read(r.wake[0], r.buf)
+	if err != nil {
+		return
+	}
+	for _, sig := range r.buf[:n] {
+		if sig != 0 {
+			// What has ended meanwhile needs no signal.
+			_ = syscall.Kill(c.pid, syscall.Signal(sig))
 		}
 	}
 }
@@ -283,8 +320,9 @@ func (r *Runner) wait(ctx context.Context, c *child, job Job, held *isolation.He
 	if job.Timeout > 0 {
 		end.due = c.start.Add(job.Timeout)
 	}
+	ticks := newTicks(job, c)
 	for {
-		ev, err := r.poll(c, earlier(end.due, looks.due))
+		ev, err := r.poll(c, earlier(end.due, earlier(looks.due, ticks.due)))
 		now := time.Now()
 		if err != nil {
 			return now, err
@@ -295,7 +333,7 @@ func (r *Runner) wait(ctx context.Context, c *child, job Job, held *isolation.He
 			return now, nil
 		}
 		if ev.woken {
-			_, _ = syscall.Read(r.wake[0], r.buf)
+			r.passOn(c)
 			if ctx.Err() != nil && !end.begun {
 				res.Interrupted = true
 				end.next(now)
@@ -310,6 +348,34 @@ func (r *Runner) wait(ctx context.Context, c *child, job Job, held *isolation.He
 			}
 		}
 		looks.look(now)
+		ticks.tick(now)
+	}
+}
+
+// ticks is the schedule of a job's own calls.
+type ticks struct {
+	job Job
+	pid int
+	due time.Time // zero: never
+}
+
+func newTicks(job Job, c *child) *ticks {
+	t := &ticks{job: job, pid: c.pid}
+	if job.Tick != nil && job.Every > 0 {
+		t.due = c.start.Add(job.Every)
+	}
+	return t
+}
+
+// tick calls when it is due; turns that were missed are not made up for.
+func (t *ticks) tick(now time.Time) {
+	if t.due.IsZero() || now.Before(t.due) {
+		return
+	}
+	t.job.Tick(t.pid)
+	t.due = t.due.Add(t.job.Every)
+	if next := time.Now(); t.due.Before(next) {
+		t.due = next.Add(t.job.Every)
 	}
 }
 
@@ -412,8 +478,9 @@ func (e *ending) next(now time.Time) bool {
 }
 
 // reap takes the child's exit status and usage, ends what is left of its tree
-// and reads what that still wrote.
-func (r *Runner) reap(c *child, res *Result, others family) error {
+// and reads what that still wrote. What outlives a child in the foreground is
+// counted and left: a shell lets it be, too.
+func (r *Runner) reap(c *child, job Job, res *Result, others family) error {
 	var status syscall.WaitStatus
 	var use syscall.Rusage
 	pid, err := wait4(c.pid, &status, syscall.WNOHANG, &use)
@@ -428,6 +495,10 @@ func (r *Runner) reap(c *child, res *Result, others family) error {
 		patience = 0
 	}
 	if !anyChild() {
+		return nil
+	}
+	if job.Foreground && !res.TimedOut && !res.Interrupted {
+		res.Leftover = len(r.reapTree(others))
 		return nil
 	}
 	res.Leftover, res.Unkilled = r.endLeft(others, patience)

@@ -87,6 +87,35 @@ func TestMachineTimes(t *testing.T) {
 	}
 }
 
+// TestCountersOfALongRun: the second run of a command that is known to be long
+// has what this kernel counts.
+func TestCountersOfALongRun(t *testing.T) {
+	r := newRunner(t)
+	job := Job{Argv: []string{"sleep", "0.03"}, Env: os.Environ(), OutputLimit: 1 << 10, Timeout: time.Minute}
+	first := execute(t, r, job)
+	if v, ok := first.Counters[CounterForeign]; ok {
+		t.Errorf("everything was read beside a run of unknown length: %v", v)
+	}
+	second := execute(t, r, job)
+	if _, err := host.Local.Stat(); err == nil {
+		for _, name := range []string{CounterSoftirq, CounterForeign} {
+			if v, ok := second.Counters[name]; !ok || v < 0 {
+				t.Errorf("%s: %v, %v", name, v, ok)
+			}
+		}
+	}
+	if _, ok := parseDelay(readInto("/proc/self/schedstat", make([]byte, 64))); ok {
+		for i, res := range []Result{first, second} {
+			if v, ok := res.Counters[CounterDelay]; !ok || v < 0 {
+				t.Errorf("run %d: %s: %v, %v", i, CounterDelay, v, ok)
+			}
+		}
+	}
+	if all, ok := second.Counters[CounterInterrupts]; !ok && r.irqs.file != nil || all < second.Counters[CounterDevice] {
+		t.Errorf("interrupts %v (%v) of which devices %v", all, ok, second.Counters[CounterDevice])
+	}
+}
+
 func TestMachineReadsOnlyBesideLongRuns(t *testing.T) {
 	m := newMachine()
 	job := Job{Argv: []string{"a", "b"}}

@@ -70,9 +70,15 @@ type exit struct {
 	err    error
 }
 
+// Forward does nothing: on this system no child is in the foreground.
+func (r *Runner) Forward(syscall.Signal) {}
+
 // run starts the child, waits for it and ends its process group.
 func (r *Runner) run(ctx context.Context, job Job, path string, held *isolation.Held) (Result, error) {
 	var res Result
+	if job.Foreground {
+		return res, fmt.Errorf("cannot run a command in the foreground: %w", errors.ErrUnsupported)
+	}
 	out, err := newPipe(job.OutputLimit)
 	if err != nil {
 		return res, err

@@ -53,11 +53,10 @@ func (c *QuietChooser) Choose(ctx context.Context, mode isolation.Mode) (cpulist
 	if err != nil {
 		return cpulist.Set{}, nil, fmt.Errorf("mode %q: %v", mode.Name, err)
 	}
-	cpus, err := c.Watch(ctx, opt.Sample)
+	ranking, err := c.rank(ctx, opt)
 	if err != nil {
 		return cpulist.Set{}, nil, err
 	}
-	ranking := rank.Rank(cpus, opt)
 	selection, err := ranking.Take(max(mode.N, 1))
 	choice := choiceOf(ranking, opt.Sample)
 	if err != nil {
@@ -79,7 +78,7 @@ func (c *QuietChooser) Check(mode isolation.Mode) error {
 	if err != nil {
 		return err
 	}
-	cpus, err := c.places()
+	cpus, err := c.placed()
 	if err != nil {
 		return err
 	}
@@ -89,6 +88,73 @@ func (c *QuietChooser) Check(mode isolation.Mode) error {
 	ranking := rank.Rank(cpus, opt)
 	_, err = ranking.Take(max(mode.N, 1))
 	return err
+}
+
+// Rank watches the machine for the mode's sample and orders all its CPUs.
+func (c *QuietChooser) Rank(ctx context.Context, mode isolation.Mode) (rank.Ranking, error) {
+	opt, err := rankOptions(mode)
+	if err != nil {
+		return rank.Ranking{}, err
+	}
+	return c.rank(ctx, opt)
+}
+
+func (c *QuietChooser) rank(ctx context.Context, opt rank.Options) (rank.Ranking, error) {
+	cpus, err := c.Watch(ctx, opt.Sample)
+	if err != nil {
+		return rank.Ranking{}, err
+	}
+	return rank.Rank(cpus, opt), nil
+}
+
+// RankSinceBoot orders all CPUs by what they did since boot: what a machine
+// that cannot be watched, or need not be, has to say.
+func (c *QuietChooser) RankSinceBoot(mode isolation.Mode) (rank.Ranking, error) {
+	mode.Sample = 0
+	opt, err := rankOptions(mode)
+	if err != nil {
+		return rank.Ranking{}, err
+	}
+	now, err := c.read()
+	if err != nil {
+		return rank.Ranking{}, fmt.Errorf("cannot read what the CPUs did: %w", err)
+	}
+	opt.Sample = 0
+	if now.stat != nil && now.stat.Boot != nil {
+		opt.Sample = max(now.at.Sub(*now.stat.Boot), 0)
+	}
+	cpus, err := c.placed()
+	if err != nil {
+		return rank.Ranking{}, err
+	}
+	if err := c.count(cpus, atBoot(now), now); err != nil {
+		return rank.Ranking{}, err
+	}
+	return rank.Rank(cpus, opt), nil
+}
+
+// atBoot is what the machine's counters were at boot: zero, where it has them.
+// Its time is now's: no part of the time since then that was not accounted for
+// is taken for busy, since CPUs can come online late.
+func atBoot(now reading) reading {
+	zero := reading{at: now.at}
+	if now.stat != nil {
+		zero.stat = &host.Stat{CPUs: map[int]host.CPUTime{}}
+		for cpu, t := range now.stat.CPUs {
+			at := host.CPUTime{}
+			if t.Steal != nil {
+				at.Steal = new(time.Duration)
+			}
+			zero.stat.CPUs[cpu] = at
+		}
+	}
+	if now.queues != nil {
+		zero.queues = &host.Schedstat{CPUs: map[int]host.RunQueue{}}
+		for cpu := range now.queues.CPUs {
+			zero.queues.CPUs[cpu] = host.RunQueue{}
+		}
+	}
+	return zero
 }
 
 // rankOptions reads what a mode says about the choice.
@@ -142,8 +208,8 @@ func choiceOf(r rank.Ranking, sample time.Duration) *Choice {
 // reading is all counters at one instant.
 type reading struct {
 	at         time.Time
-	interrupts *host.Interrupts
-	stat       *host.Stat
+	interrupts *host.Interrupts // nil: what was at boot
+	stat       *host.Stat       // nil: another machine's files without it
 	softirqs   *host.Interrupts // nil: this kernel does not have it
 	queues     *host.Schedstat  // nil: as above
 }
@@ -154,7 +220,7 @@ func (c *QuietChooser) read() (reading, error) {
 	if r.interrupts, err = c.FS.Interrupts(); err != nil {
 		return r, err
 	}
-	if r.stat, err = c.FS.Stat(); err != nil {
+	if r.stat, err = c.FS.Stat(); err != nil && (c.FS.IsLocal() || !errors.Is(err, fs.ErrNotExist)) {
 		return r, err
 	}
 	if r.softirqs, err = c.FS.Softirqs(); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -181,16 +247,16 @@ func (c *QuietChooser) Watch(ctx context.Context, sample time.Duration) ([]rank.
 		return nil, fmt.Errorf("cannot watch the CPUs: %w", err)
 	}
 	// The topology is read last: a CPU that went offline meanwhile is offline.
-	cpus, err := c.places()
+	cpus, err := c.placed()
 	if err != nil {
 		return nil, err
 	}
 	return cpus, c.count(cpus, before, after)
 }
 
-// places reads where the CPUs stand and which of them may be used.
-func (c *QuietChooser) places() ([]rank.CPU, error) {
-	top, err := c.FS.Topology()
+// placed lists the CPUs with where they stand and without what they did.
+func (c *QuietChooser) placed() ([]rank.CPU, error) {
+	top, err := c.FS.Arrangement()
 	if err != nil {
 		return nil, fmt.Errorf("cannot rank the CPUs: %w", err)
 	}
@@ -271,7 +337,7 @@ func (c *QuietChooser) count(cpus []rank.CPU, before, after reading) error {
 		return fmt.Errorf("cannot tell steerable interrupts: %w", failed)
 	}
 	var softirqs map[int]uint64
-	if before.softirqs != nil && after.softirqs != nil {
+	if after.softirqs != nil && (before.softirqs != nil || before.interrupts == nil) {
 		_, softirqs = rank.Rows(after.softirqs.Since(before.softirqs), func(*host.InterruptRow) host.Steering { return host.PerCPU })
 	}
 	for i := range cpus {
@@ -290,6 +356,9 @@ func (c *QuietChooser) count(cpus []rank.CPU, before, after reading) error {
 // tick, which accounts for busy time, misses what runs between two ticks;
 // idle time is measured, and what is left of the sample cannot have been idle.
 func busyTime(cpu int, before, after reading) (busy, steal *time.Duration) {
+	if before.stat == nil || after.stat == nil {
+		return nil, nil
+	}
 	was, ok1 := before.stat.CPUs[cpu]
 	is, ok2 := after.stat.CPUs[cpu]
 	if !ok1 || !ok2 {

@@ -14,12 +14,18 @@ func TestKeysAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc := string(text)
-	keys := []string{"runs", "warmup", "idle", "order", "seed", "timeout", "retries", "output", "baseline", "skip",
+	keys := []string{"runs", "warmup", "idle", "order", "seed", "timeout", "retries", "output", "baseline", "skip", "control", "until", "compare", "equivalence",
 		"kernel", "command", "env", "dir", "format", "extract", "expect", "pattern", "json", "unit", "better", "take", "shown", "wrap", "optional"}
 	for _, k := range layerKeys() {
 		keys = append(keys, k.name)
 	}
-	for _, k := range keys {
+	for _, k := range goKeys() {
+		keys = append(keys, k.name)
+	}
+	for _, f := range Formats() {
+		keys = append(keys, `"`+f+`"`)
+	}
+	for _, k := range append(keys, "go") {
 		if !strings.Contains(doc, "`"+k+"`") {
 			t.Errorf("key %q is not in docs/experiments.md", k)
 		}

@@ -22,6 +22,20 @@ type Job struct {
 
 	Layers isolation.Mode
 	CPUs   cpulist.Set // empty: unpinned
+
+	// Foreground makes the child take this process's place at the terminal: it
+	// has the same stdin, stdout, stderr, process group and session, and keeps
+	// the processes that outlive it. Its output is not read.
+	Foreground bool
+	// Starting is called when everything is in force and right before the
+	// child is made; nil: not.
+	Starting func()
+	// Started is called once the child runs, and Ended when its last thread
+	// has ended and it still stands in /proc; nil: not. Meanwhile Tick is
+	// called at every Every, by the thread that waits for the child: what it
+	// takes is at most how late the end is noticed.
+	Started, Ended, Tick func(pid int)
+	Every                time.Duration // 0: never
 }
 
 // Stream is what a child wrote to one of its streams.

@@ -83,16 +83,17 @@ const (
 	OrderSequential  = "sequential"  // all runs of a treatment, then the next
 )
 
-// Workload is one [workload.NAME]. Exactly one of Kernel and Command is set.
+// Workload is one [workload.NAME]. Exactly one of Kernel, Command and Go is set.
 // Its factors have been left symbolic: see Treatment for resolved values.
 type Workload struct {
 	Name    string
 	Kernel  string        // "jitter", "chase", "matmul", "stream"
 	Params  []Param       // kernel flags in file order, as text: steps=3000000
 	Command []string      // may hold {factor}
+	Go      *GoSpec       // Go benchmarks: their keys are Params, in a Treatment resolved here
 	Env     []Param       // may hold {factor}
 	Dir     string        // working directory, relative to the experiment
-	Format  string        // "" or "gobench"
+	Format  string        // "" or one of Formats
 	Metrics []MetricSpec  // declared, in file order
 	Expect  time.Duration // the author's estimate of one run; 0: none
 	Extract bool          // no declaration: take every number it prints

@@ -53,10 +53,14 @@ func (x *extractor) addFormat(w Workload) error {
 			return fmt.Errorf("workload %q: kernel must be one of %s, got %q", w.Name, strings.Join(kernelNames(), ", "), w.Kernel)
 		}
 		x.readers = append(x.readers, kernelReader{Kernels()[i]})
-	case w.Format == "gobench":
-		x.readers = append(x.readers, gobenchReader{})
+	case w.Go != nil:
+		x.readers = append(x.readers, goReader{procs: w.Go.CPU})
 	case w.Format != "":
-		return fmt.Errorf("workload %q: format must be \"gobench\" or left out, got %q", w.Name, w.Format)
+		r := formatOf(w.Format)
+		if r == nil {
+			return fmt.Errorf("workload %q: format must be %s, or left out, got %q", w.Name, orList(Formats()), w.Format)
+		}
+		x.readers = append(x.readers, r)
 	}
 	return nil
 }

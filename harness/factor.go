@@ -207,6 +207,9 @@ func (p *pair) fixedValues() map[string]string {
 	for _, param := range p.params {
 		values[param.Name] = param.Default
 	}
+	if p.w.Go != nil {
+		maps.Copy(values, goDefaults())
+	}
 	p.both = map[string]bool{}
 	set := map[string]bool{}
 	for _, keys := range [][]Param{p.m.Keys, p.w.Env, p.w.Params} {
@@ -265,7 +268,9 @@ func (p *pair) treatment(levels []Level, values map[string]string) (Treatment, [
 	t.Layers.Wrap = r.wrap(p.m.Layers.Wrap)
 	t.Spec.Dir = r.text("dir", p.w.Dir)
 	t.Spec.Env, t.Env = r.env(p.w.Env)
-	if p.w.Kernel != "" {
+	if p.w.Go != nil {
+		t.Spec.Go = r.goSpec()
+	} else if p.w.Kernel != "" {
 		t.Spec.Params, t.Args = r.params(p.params)
 	} else {
 		t.Spec.Command = r.texts("command", p.w.Command)

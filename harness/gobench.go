@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -11,109 +10,6 @@ import (
 
 	"goset/metric"
 )
-
-// benchLine is one benchmark result line, read.
-type benchLine struct {
-	pkg    string // the "pkg:" line in force; "" for none
-	name   string // without "Benchmark", as printed
-	values []benchValue
-}
-
-// benchValue is one measurement of a line, with the unit as printed.
-type benchValue struct {
-	value float64
-	unit  string
-}
-
-// benchOutput is a stream in the Go benchmark format, read.
-type benchOutput struct {
-	lines []benchLine
-	// units holds the better= of "Unit" lines.
-	units benchfmt.UnitMetadataMap
-	// unread counts the lines that look like results and cannot be read; the
-	// first one is kept to be shown.
-	unread      int
-	firstUnread string
-}
-
-// maxBenchLine is the longest line that is read. benchfmt would stop at a
-// longer one and lose what follows.
-const maxBenchLine = 60 << 10
-
-// orphan matches the rest of a result line that a print tore apart: the
-// iteration count and a measurement, at the start of a line or behind a name
-// that does not begin it.
-var orphan = lazyRegexp(`(^|\S.*Benchmark\S*.*)[ \t]*\d+[ \t]*\t[ \t]*[-+.\deE]+ [^\s/]*/[a-zA-Z]`)
-
-// readBench reads text in the Go benchmark format
-// (https://golang.org/design/14313-benchmark-format).
-func readBench(text []byte) (benchOutput, error) {
-	var out benchOutput
-	text = out.sift(bytes.TrimPrefix(text, []byte("\ufeff")))
-	r := benchfmt.NewReader(bytes.NewReader(text), "output")
-	for r.Scan() {
-		switch rec := r.Result().(type) {
-		case *benchfmt.Result:
-			out.lines = append(out.lines, lineOf(rec))
-		case *benchfmt.SyntaxError:
-			if out.unread == 0 {
-				out.firstUnread = nthLine(text, rec.Line)
-			}
-			out.unread++
-		}
-	}
-	out.units = r.Units()
-	return out, r.Err()
-}
-
-// sift blanks the lines that benchfmt would choke on and counts those that it
-// would pass over although they belong to a result.
-func (o *benchOutput) sift(text []byte) []byte {
-	kept := make([]byte, 0, len(text)+1)
-	for len(text) > 0 {
-		line, rest, _ := bytes.Cut(text, []byte("\n"))
-		text = rest
-		result := bytes.HasPrefix(line, []byte("Benchmark"))
-		long := len(line) > maxBenchLine
-		if long && result || !long && !result && bytes.IndexByte(line, '\t') >= 0 && orphan().Match(line) {
-			o.skip(line)
-		}
-		if !long {
-			kept = append(kept, bytes.TrimSuffix(line, []byte("\r"))...)
-		}
-		kept = append(kept, '\n')
-	}
-	return kept
-}
-
-// nthLine returns the nth line of text, from 1.
-func nthLine(text []byte, n int) string {
-	for ; n > 1; n-- {
-		_, text, _ = bytes.Cut(text, []byte("\n"))
-	}
-	line, _, _ := bytes.Cut(text, []byte("\n"))
-	return string(line)
-}
-
-// skip counts a line that cannot be read.
-func (o *benchOutput) skip(line []byte) {
-	if o.unread == 0 {
-		o.firstUnread = string(line[:min(len(line), 200)])
-	}
-	o.unread++
-}
-
-// lineOf copies a result: the reader owns and reuses it.
-func lineOf(r *benchfmt.Result) benchLine {
-	l := benchLine{pkg: r.GetConfig("pkg"), name: r.Name.String()}
-	for _, v := range r.Values {
-		if v.OrigUnit != "" {
-			v.Value, v.Unit = v.OrigValue, v.OrigUnit
-		}
-		l.values = append(l.values, benchValue{v.Value, v.Unit})
-	}
-	return l
-}
 
 // gobenchReader makes a metric of each benchmark and unit. It is called "Name
 // unit" with both as printed ("Plain-2 ns/op"), and "package.Name unit" when

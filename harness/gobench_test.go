@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -87,7 +88,12 @@ func TestGobenchFaults(t *testing.T) {
 		{good + "BenchmarkY 1 2\n", 1, "", "BenchmarkY"},
 		{good + "BenchmarkY 1,234 2 ns/op\n", 1, "", "BenchmarkY"},
 		{good + "  328717\t       132.9 ns/op\n", 1, "", "328717"},
-		{good + ".BenchmarkPrint-2  \t....  563973\t        50.03 ns/op\n", 1, "", "Print"},
+		{good + "running BenchmarkA/BenchmarkB-2  \t  563973\t        50.03 ns/op\n", 1, "", "BenchmarkB"},
+		{good + "BenchmarkCut-2  \t", 1, "", "Cut"},
+		{good + "BenchmarkCut-2  \tprint\nPASS\n", 1, "", "Cut"},
+		{good + "BenchmarkCut-2  \tprint\nBenchmarkY 1 2 ns/op\n", 1, "", "Cut"},
+		{good + "BenchmarkCut-2  \tx\nseen: BenchmarkZ-2 \tyes\n    1000\t 3.5 ns/op\n", 2, "", "1000"},
+		{good + "BenchmarkCut-2  \tprint\n 1000\t 3.5 ns/op\n", 2, "", "1000"},
 		{good + "    noisy_test.go:24: N=1 elapsed so far: 3.5 ns/op\n", 0, "", ""},
 		{long + "\n" + good, 1, "", "Long"},
 		{good + strings.Repeat("x", 1<<17) + "\n" + good, 0, "", ""},
@@ -148,39 +154,108 @@ func compareOracle(t *testing.T, bench benchOutput, oracle string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var lines, faults int
+	var want, faults, at int
 	for s := bufio.NewScanner(bytes.NewReader(data)); s.Scan(); {
-		var want struct {
-			Full, Pkg, SyntaxError string
-			Values                 map[string]string
-		}
-		if err := json.Unmarshal(s.Bytes(), &want); err != nil {
+		var w oracleLine
+		if err := json.Unmarshal(s.Bytes(), &w); err != nil {
 			t.Fatal(err)
 		}
-		if want.SyntaxError != "" {
+		if w.SyntaxError != "" {
 			faults++
-			continue
 		}
-		if want.Full == "" {
-			continue // unit metadata
+		if w.SyntaxError != "" || w.Full == "" {
+			continue // what was torn, and unit metadata
 		}
-		if lines >= len(bench.lines) {
-			t.Fatalf("line %d of the oracle is missing: %s", lines, s.Text())
+		want++
+		// Between the lines that benchfmt reads may be some that it loses.
+		for at < len(bench.lines) && !w.equal(bench.lines[at]) {
+			at++
 		}
-		got := bench.lines[lines]
-		lines++
-		if got.name != want.Full || got.pkg != want.Pkg || len(got.values) != len(want.Values) {
-			t.Errorf("got %+v, want %+v", got, want)
-			continue
+		if at == len(bench.lines) {
+			t.Fatalf("line %d of the oracle is missing: %s", want, s.Text())
 		}
-		for _, v := range got.values {
-			if w := want.Values[v.unit]; strconv.FormatFloat(v.value, 'g', -1, 64) != w {
-				t.Errorf("%s %s = %v, want %s", got.name, v.unit, v.value, w)
-			}
+		at++
+	}
+	if len(bench.lines)+bench.unread < want+faults {
+		t.Errorf("%d lines and %d unreadable, want %d in all", len(bench.lines), bench.unread, want+faults)
+	}
+}
+
+// oracleLine is what benchfmt made of a line.
+type oracleLine struct {
+	Full, Pkg, SyntaxError string
+	Values                 map[string]string
+}
+
+func (w oracleLine) equal(l benchLine) bool {
+	if l.name != w.Full || l.pkg != w.Pkg || len(l.values) != len(w.Values) {
+		return false
+	}
+	return !slices.ContainsFunc(l.values, func(v benchValue) bool {
+		return strconv.FormatFloat(v.value, 'g', -1, 64) != w.Values[v.unit]
+	})
+}
+
+// benchNames lists the results and their b.N, with "?" for an uncertain one.
+func benchNames(t *testing.T, text string) []string {
+	t.Helper()
+	bench, err := readBench([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, l := range bench.lines {
+		n := strconv.Itoa(l.iters)
+		if l.iters == 0 {
+			n = "?"
+		}
+		names = append(names, fmt.Sprintf("%s.%s %s %v%s", l.pkg, l.name, n, l.values[0].value, l.values[0].unit))
+	}
+	if bench.unread > 0 {
+		names = append(names, fmt.Sprintf("%d unread", bench.unread))
+	}
+	return names
+}
+
+// A result that a print tore apart is put together where no doubt is left.
+func TestGobenchTorn(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{".BenchmarkA-2   \t....  563973\t        50.03 ns/op\n", []string{".A-2 563973 50.03ns/op"}},
+		{"BenchmarkA-2   \tdb\ndb\n  328717\t       132.9 ns/op\t  8 B/op\n", []string{".A-2 328717 132.9ns/op"}},
+		{"BenchmarkA-2   \t2026/11/30 09:58:20 N=1\nx\ty\n  328717\t       132.9 ns/op\n", []string{".A-2 328717 132.9ns/op"}},
+		{"BenchmarkA-2   \tN=12345678\t  5.5 ns/op\n", []string{".A-2 12345678 5.5ns/op"}},
+		{"BenchmarkA-2   \tN=123456789\t  5.5 ns/op\n", []string{".A-2 ? 5.5ns/op"}},
+		{"BenchmarkA-2   \t123456789\t  5.5 ns/op\n", []string{".A-2 123456789 5.5ns/op"}},
+		{"BenchmarkA-2   \tN=1234567\t  5.5 ns/op\n", []string{"1 unread"}}, // no field of eight
+		{"BenchmarkA-2 \tx\nBenchmarkB-2 \ty\n     100\t  5.5 ns/op\n", []string{".B-2 100 5.5ns/op", "1 unread"}},
+		{"BenchmarkA-2 \tx\r\n     100\t  5.5 ns/op\r\n", []string{".A-2 100 5.5ns/op"}},
+		{"pkg: p\nBenchmarkA-2 \tx\n     100\t  4 hits/op\nok  \tp\t0.1s\npkg: q\nBenchmarkA-2 \t     100\t  5 ns/op\n", []string{"p.A-2 100 4hits/op", "q.A-2 100 5ns/op"}},
+	} {
+		if got := benchNames(t, c.text); !slices.Equal(got, c.want) {
+			t.Errorf("%q:\ngot  %q\nwant %q", c.text, got, c.want)
 		}
 	}
-	if lines != len(bench.lines) || bench.unread < faults {
-		t.Errorf("%d lines and %d unreadable, want %d and at least %d", len(bench.lines), bench.unread, lines, faults)
+}
+
+// The events of go test -json are put together again, package by package.
+func TestGobenchEvents(t *testing.T) {
+	event := func(pkg, output string) string {
+		e, err := json.Marshal(map[string]string{"Action": "output", "Package": pkg, "Output": output})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(e) + "\n"
+	}
+	text := `{"Action":"start","Package":"a"}` + "\n" +
+		event("a", "\x16=== RUN   BenchmarkX\n") + event("a", "BenchmarkX\n") + event("a", "BenchmarkX-2  \t") +
+		event("b", "pkg: b\n") + event("b", "BenchmarkX-2  \tprint\n") + event("a", "    1000\t  7.5 ns/op\n") +
+		event("b", "    2000\t  8.5 ns/op\n") + "go: a line of another program\n" + `{"Action":"output","Package":"b","Out`
+	want := []string{"a.X-2 1000 7.5ns/op", "b.X-2 2000 8.5ns/op", "1 unread"}
+	if got := benchNames(t, text); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
 

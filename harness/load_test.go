@@ -226,7 +226,7 @@ func TestFaults(t *testing.T) {
 
 		// Workloads.
 		{"kernel", "[workload.w]\nkernel = \"jiter\"\nsteps = 5\n" + m, `x.toml:2:10: workload.w.kernel: must be "jitter", "chase", "matmul" or "stream", got "jiter" (did you mean "jitter"?)`},
-		{"nothing to run", "[workload.w]\n" + m, `x.toml:1:11: workload.w: must have a kernel or a command (as kernel = "jitter" or command = ["./task"])`},
+		{"nothing to run", "[workload.w]\n" + m, `x.toml:1:11: workload.w: must have a kernel, a command or Go benchmarks (as kernel = "jitter", command = ["./task"] or go = { package = "." })`},
 		{"both", w + "command = [\"x\"]\n" + m, `x.toml:3:1: workload.w.command: a workload is a kernel or a command, not both (make two workloads of it)`},
 		{"command is a string", "[workload.w]\ncommand = \"a b\"\n" + m, `x.toml:2:11: workload.w.command: must be a list of strings: one string would need a shell to split it, and the shell's start would be timed with the task, got "a b"`},
 		{"command has a number", "[workload.w]\ncommand = [\"a\", 1]\n" + m, `x.toml:2:17: workload.w.command[1]: must be a string, got 1 (an element cannot vary: put {factor} in it)`},
@@ -235,7 +235,7 @@ func TestFaults(t *testing.T) {
 		{"param misspelt", w + "step = 3\n" + m, `x.toml:3:1: workload.w.step: is no key of this table (did you mean "steps"?)`},
 		{"param out of range", w + "steps = [1, 0]\n" + m, `x.toml:3:13: workload.w.steps[1]: must be a whole number from 1 to 1099511627776, or a factor as "{n}", got 0`},
 		{"metric of a kernel", w + "format = \"gobench\"\n" + m, `x.toml:3:1: workload.w.format: is for commands: a kernel has metrics of its own`},
-		{"go", "[workload.w]\ngo = { package = \".\" }\n" + m, `x.toml:2:1: workload.w.go: is not available in this version`},
+		{"go and kernel", w + "go = { package = \".\" }\n" + m, `x.toml:3:1: workload.w.go: a workload is a kernel or a package of Go benchmarks, not both (make two workloads of it)`},
 		{"env", w + "env = { \"A-B\" = \"1\", C = 1.5, mode = 1 }\n" + m, "x.toml:3:9: workload.w.env.A-B: names of environment variables have letters, digits and '_', and start with no digit, got \"A-B\"\nx.toml:3:26: workload.w.env.C: must be a string or a whole number, got 1.5\nx.toml:3:31: workload.w.env.mode: \"mode\" is the name of a column of every table (use another name, or set it in the command with env(1))"},
 		{"extract and format", "[workload.w]\ncommand = [\"x\"]\nformat = \"gobench\"\nextract = true\n" + m, `x.toml:4:11: workload.w.extract: takes every number of the output, which leaves nothing to format and metric, got true (leave one of them out)`},
 		{"pattern", "[workload.w]\ncommand = [\"x\"]\nmetric.a.pattern = 'a('\n" + m, "x.toml:3:20: workload.w.metric.a.pattern: must be a regular expression (RE2): missing closing ): `a(`, got 'a('"},

@@ -129,6 +129,9 @@ func varied(keys []Param) []Param {
 func (l *loader) factorNode(i int, name string) *node {
 	w, table := l.exp.Workloads[i], l.workloads[i].table
 	for _, p := range varied(w.Params) {
+		if p.Name == name && w.Go != nil {
+			return table.kid("go").kid(name)
+		}
 		if p.Name == name {
 			return table.kid(name)
 		}

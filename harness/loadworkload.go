@@ -24,7 +24,10 @@ func (l *loader) workload(n *node) {
 		{"env", func(n *node) { l.env(n, &w) }},
 		{"dir", func(n *node) { w.Dir, _ = l.text(n) }},
 		{"expect", l.span(&w.Expect, time.Nanosecond)},
-		{"go", l.unavailable},
+		{"go", func(n *node) { l.goTable(n, &w) }},
+	}
+	if n.kid("go") != nil {
+		l.noGo(n)
 	}
 	if hasKernel {
 		w.Kernel = kernel.Name
@@ -32,7 +35,7 @@ func (l *loader) workload(n *node) {
 		l.noMeasures(n)
 	}
 	fields = append(fields,
-		field{"format", func(n *node) { w.Format, _ = l.word(n, []string{"gobench"}) }},
+		field{"format", func(n *node) { w.Format, _ = l.word(n, Formats()) }},
 		field{"extract", func(n *node) { w.Extract = l.boolean(n) }},
 		field{"metric", func(n *node) { l.metrics(n, &w) }})
 	l.table(n, fields)
@@ -70,13 +73,27 @@ func (l *loader) kernelOf(n *node) (Kernel, bool) {
 
 // whatRuns checks that a workload is one thing.
 func (l *loader) whatRuns(n *node) {
-	kernel, command := n.kid("kernel"), n.kid("command")
-	switch {
-	case kernel != nil && command != nil:
-		l.failAt(command.name, Fault{Key: command.path, Rule: "a workload is a kernel or a command, not both", Hint: "make two workloads of it"})
-	case kernel == nil && command == nil && n.kid("go") == nil:
-		l.failAt(n.name, Fault{Key: n.path, Rule: "must have a kernel or a command", Hint: `as kernel = "jitter" or command = ["./task"]`})
+	var first *node
+	for _, key := range []string{"kernel", "command", "go"} {
+		k := n.kid(key)
+		switch {
+		case k == nil:
+		case first == nil:
+			first = k
+		default:
+			l.failAt(k.name, Fault{Key: k.path, Rule: fmt.Sprintf("a workload is a %s or a %s, not both", nounOf(first.key), nounOf(key)), Hint: "make two workloads of it"})
+		}
 	}
+	if first == nil {
+		l.failAt(n.name, Fault{Key: n.path, Rule: "must have a kernel, a command or Go benchmarks", Hint: `as kernel = "jitter", command = ["./task"] or go = { package = "." }`})
+	}
+}
+
+func nounOf(key string) string {
+	if key == "go" {
+		return "package of Go benchmarks"
+	}
+	return key
 }
 
 // noMeasures refuses for kernels what says how the output of a command is read.

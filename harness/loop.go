@@ -25,6 +25,10 @@ type Session struct {
 	// Extractor makes the extractor of a workload; it is called once for each.
 	Extractor func(Workload) (Extractor, error)
 
+	// Builder builds Go benchmarks; nil: workloads of them are refused.
+	Builder Builder
+	golang  goRuns
+
 	// Self is how a bundled kernel is started, without the kernel's name:
 	// the path of goset-bench and "workload".
 	Self []string
@@ -86,6 +90,9 @@ func (s Summary) Done() bool { return s.Stopped != nil || s.Measured.Sum()+s.War
 // when the context ends (ErrInterrupted), or when records can no longer be
 // written; failed and void runs are no error but counted in the summary.
 func Execute(ctx context.Context, s Session) (Summary, error) {
+	if err := s.buildGo(ctx, nil); err != nil {
+		return Summary{}, err
+	}
 	l, err := newLoop(s)
 	if err != nil {
 		return Summary{}, err
@@ -94,6 +101,7 @@ func Execute(ctx context.Context, s Session) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
+	m.Builds = s.golang.records()
 	l.store, err = createStore(s.Dir, m)
 	if err != nil {
 		return Summary{}, err
@@ -107,16 +115,18 @@ type loop struct {
 	clock      Clock
 	store      *store
 	extractors map[string]Extractor // by workload
-	jobs       []Job                // by treatment, without CPUs
-	cpus       cpuPlan
-	known      known
-	done       []runState // by run
-	progress   Progress
-	previous   int // treatment that ran before; -1: none
-	warnings   []string
-	lastSync   time.Time
-	stopped    *Stopped
-	record     Record // used again for every run
+	// perTreatment holds the extractors of Go benchmarks; nil for others.
+	perTreatment []Extractor
+	jobs         []Job // by treatment, without CPUs
+	cpus         cpuPlan
+	known        known
+	done         []runState // by run
+	progress     Progress
+	previous     int // treatment that ran before; -1: none
+	warnings     []string
+	lastSync     time.Time
+	stopped      *Stopped
+	record       Record // used again for every run
 }
 
 // runState is what records on file say about one run.
@@ -147,7 +157,14 @@ func newLoop(s Session) (*loop, error) {
 		l.OutputLimit = DefaultOutputLimit
 	}
 	var errs []error
+	if err := l.goProcs(); err != nil {
+		return nil, err
+	}
+	errs = append(errs, l.goExtractors())
 	for _, w := range s.Experiment.Workloads {
+		if w.Go != nil {
+			continue
+		}
 		x, err := s.Extractor(w)
 		if err != nil {
 			errs = append(errs, err)
@@ -308,6 +325,9 @@ func (l *loop) begin(i, attempt int) *Record {
 	r.Treatment, r.Previous = t.Index, l.previous
 	r.Workload, r.Mode, r.Condition, r.Levels = t.Workload, t.Mode, t.Condition, t.Levels
 	r.Warmup = run.Block == 0
+	if t.Spec.Go != nil {
+		r.Procs = t.Spec.Go.cpuOr(l.golang.procs[t.Index])
+	}
 	r.Start = l.clock.Now().UTC()
 	return r
 }
@@ -329,6 +349,10 @@ func (l *loop) execute(ctx context.Context, t *Treatment, turn int, run *Run, r 
 	r.Choice = choice
 	if !cpus.Empty() {
 		r.CPUs = cpus.String()
+	}
+	job, err = l.withBinary(t, run.Block, job)
+	if err != nil {
+		return Result{}, err
 	}
 	job.CPUs = cpus
 	res, err := l.Executor.Execute(ctx, job)

@@ -29,6 +29,9 @@ func (l *loop) makeJobs() ([]Job, error) {
 		}
 		// Once for each workload: a hundred treatments of a missing command
 		// are one fault.
+		if t.Spec.Go != nil {
+			continue // its binary has been built
+		}
 		key := [2]string{t.Workload, job.Argv[0]}
 		if checked[key] {
 			continue
@@ -93,6 +96,9 @@ func (l *loop) makeJob(t *Treatment) (Job, error) {
 		if !filepath.IsAbs(job.Dir) {
 			job.Dir = filepath.Join(l.Experiment.Dir, job.Dir)
 		}
+	}
+	if t.Spec.Go != nil {
+		return l.goJob(t, job), nil
 	}
 	if t.Spec.Kernel != "" {
 		if len(l.Self) == 0 {

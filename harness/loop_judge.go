@@ -30,11 +30,17 @@ func (l *loop) judge(t *Treatment, res *Result, failed error, r *Record) {
 	}
 	if reason := unhappy(l.jobs[t.Index], res); reason != "" {
 		r.Outcome, r.Reason = Failed, reason
-		l.baseValues(res, r)
+		// The results before a benchmark that failed are worth keeping on file.
+		if t.Spec.Go != nil {
+			l.extract(t, res, r)
+		} else {
+			l.baseValues(res, r)
+		}
 		finite(r)
 		return
 	}
 	r.Outcome = Kept
+	r.Warnings = append(r.Warnings, l.golang.doubts[t.Index]...)
 	if res.Leftover > 0 {
 		text := "a process that it left behind was ended"
 		if res.Leftover > 1 {
@@ -92,7 +98,7 @@ func (l *loop) baseValues(res *Result, r *Record) {
 
 // extract reads the output of a run that ended well.
 func (l *loop) extract(t *Treatment, res *Result, r *Record) {
-	x, err := l.extractors[t.Workload].Extract(*res)
+	x, err := l.extractorOf(t).Extract(*res)
 	if err != nil {
 		r.voids(err.Error())
 		l.baseValues(res, r)

@@ -72,6 +72,8 @@ type Manifest struct {
 	// Stopped says that the plan ended early because its condition was met.
 	Stopped    *Stopped    `json:"stopped,omitempty"`
 	Treatments []Treatment `json:"treatments"`
+	// Builds are the test binaries of Go benchmarks.
+	Builds []GoBuild `json:"builds,omitempty"`
 
 	// Runs is the plan in the order of running. On disk it is the arrays
 	// "sequence" (treatment indexes), "blocks" and, where a position does not

@@ -38,7 +38,8 @@ type Record struct {
 	Exit    int       `json:"exit"`             // exit status; 128+n for signal n
 	Signal  string    `json:"signal,omitempty"` // name of the signal that ended it
 
-	CPUs   string                 `json:"cpus,omitempty"` // the CPUs it was held to
+	CPUs   string                 `json:"cpus,omitempty"`  // the CPUs it was held to
+	Procs  int                    `json:"procs,omitempty"` // GOMAXPROCS of Go benchmarks
 	Layers []isolation.LayerState `json:"layers,omitempty"`
 	Choice *Choice                `json:"choice,omitempty"`
 

@@ -74,6 +74,9 @@ func resumed(ctx context.Context, st *store, dir string, s Session, o ResumeOpti
 	if err := m.samePlan(s.Plan); err != nil {
 		return nil, fmt.Errorf("cannot resume %q: %v (resume with goset-bench %s, which made it)", dir, err, m.Tool)
 	}
+	if err := s.buildGo(ctx, m.Builds); err != nil {
+		return nil, err
+	}
 	l, err := newLoop(s)
 	if err != nil {
 		return nil, err

@@ -90,6 +90,7 @@ const (
 	memberExit
 	memberSignal
 	memberCPUs
+	memberProcs
 	memberLayers
 	memberChoice
 	memberValues
@@ -138,6 +139,8 @@ func memberOf(name []byte) int {
 		return memberSignal
 	case "cpus":
 		return memberCPUs
+	case "procs":
+		return memberProcs
 	case "layers":
 		return memberLayers
 	case "choice":
@@ -206,6 +209,8 @@ func (c *lineCursor) member(member int, r *Record) error {
 		return c.integer(&r.Previous)
 	case memberExit:
 		return c.integer(&r.Exit)
+	case memberProcs:
+		return c.integer(&r.Procs)
 	case memberWorkload:
 		return c.name(&r.Workload)
 	case memberMode:

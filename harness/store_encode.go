@@ -51,6 +51,9 @@ func (e *lineEncoder) encode(r *Record) ([]byte, error) {
 	e.integer("exit", r.Exit)
 	e.optional("signal", r.Signal)
 	e.optional("cpus", r.CPUs)
+	if r.Procs != 0 {
+		e.integer("procs", r.Procs)
+	}
 	if len(r.Layers) > 0 {
 		e.marshal("layers", r.Layers)
 	}

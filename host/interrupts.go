@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"slices"
+	"io/fs"
 	"strconv"
 	"strings"
 
@@ -134,40 +132,31 @@ func (f FS) Interrupts() (*Interrupts, error) {
 }
 
 // InterruptsFile is /proc/interrupts held open for repeated reading.
-type InterruptsFile struct {
-	file *os.File
-	text []byte
-}
+type InterruptsFile struct{ hot *hotFile }
 
 // OpenInterrupts opens /proc/interrupts for repeated reading.
 func (f FS) OpenInterrupts() (*InterruptsFile, error) {
-	file, err := f.open("proc", "interrupts")
+	hot, err := f.openHot(64<<10, "proc/interrupts")
+	if err == nil && hot == nil {
+		err = &fs.PathError{Op: "open", Path: f.Path("proc/interrupts"), Err: fs.ErrNotExist}
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &InterruptsFile{file: file, text: make([]byte, 64<<10)}, nil
+	return &InterruptsFile{hot}, nil
 }
 
 // Close closes the file.
-func (p *InterruptsFile) Close() error { return p.file.Close() }
+func (p *InterruptsFile) Close() error { return p.hot.close() }
 
 // Read reads the file anew into x. It allocates nothing once its buffer has
 // the size of the file and as long as the rows stay the same.
 func (p *InterruptsFile) Read(x *Interrupts) error {
-	for n := 0; ; {
-		got, err := p.file.ReadAt(p.text[n:], int64(n))
-		n += got
-		if errors.Is(err, io.EOF) {
-			return x.Parse(p.text[:n])
-		}
-		if err != nil {
-			return err
-		}
-		if n > maxBigFile {
-			return fmt.Errorf("cannot read %s: it is longer than %d bytes", p.file.Name(), maxBigFile)
-		}
-		p.text = slices.Grow(p.text, len(p.text))[:2*len(p.text)]
+	text, err := p.hot.read()
+	if err != nil {
+		return fmt.Errorf("cannot read %s: %w", p.hot.file.Name(), err)
 	}
+	return x.Parse(text)
 }
 
 // ParseInterrupts reads the text of a /proc/interrupts.

@@ -22,11 +22,23 @@ func CounterDelta(before, after uint64) uint64 {
 // the columns that both have. A CPU that came online in between has no
 // difference: what it counted before was not printed. A row that appeared
 // counts from zero, because the kernel leaves out rows while they are zero or
-// without a handler; a row that vanished is lost.
+// without a handler; a row that vanished is lost. Since nil is since boot.
 func (x *Interrupts) Since(before *Interrupts) *Interrupts {
+	if before == nil {
+		before = x.zeroed()
+	}
 	d := &Interrupts{}
 	d.Sub(x, before)
 	return d
+}
+
+// zeroed is a reading of the same rows and columns before anything was counted.
+func (x *Interrupts) zeroed() *Interrupts {
+	z := &Interrupts{CPUs: x.CPUs, column: x.column, Rows: slices.Clone(x.Rows)}
+	for i := range z.Rows {
+		z.Rows[i].Counts = make([]uint64, len(z.Rows[i].Counts))
+	}
+	return z
 }
 
 // Sub makes d the difference of after and before, as [Interrupts.Since] does,

@@ -27,6 +27,10 @@ type Process struct {
 	Start time.Duration
 	// CPU is the one it ran on last.
 	CPU int
+	// Nice is its nice value. Policy is SCHED_* of sched_setscheduler(2), nil
+	// where the kernel does not print it, with the real-time Priority.
+	Nice             int
+	Policy, Priority *int
 
 	// Allowed is the affinity as the kernel holds it.
 	Allowed                *cpulist.Set
@@ -120,7 +124,17 @@ func parseProcessStat(text string) (*Process, error) {
 		}
 		return time.Duration(n) * Tick
 	}
+	var policy, priority *int
+	const policyField = 41
+	if len(fields) > policyField-3 {
+		policy, priority = new(int(number(policyField))), new(int(number(40)))
+	}
+	nice, err := strconv.Atoi(fields[19-3])
+	if err != nil {
+		return nil, fmt.Errorf("field 19: %q is not a nice value", fields[19-3])
+	}
 	p := &Process{
+		Nice: nice, Policy: policy, Priority: priority,
 		Name: text[open+1 : end], State: fields[0][0],
 		Parent: int(number(4)), Flags: number(9), MinorFaults: number(10), MajorFaults: number(12),
 		User: ticks(14), System: ticks(15), Threads: int(number(20)), Start: ticks(22), CPU: int(number(cpuField)),

@@ -3,6 +3,7 @@ package host
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -10,17 +11,19 @@ import (
 )
 
 func TestParseProcessStat(t *testing.T) {
-	const tail = " S 1 2 3 0 -1 2129984 5 6 7 8 9 10 11 12 20 -5 4 0 1234 1000 10 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0"
+	const tail = " S 1 2 3 0 -1 2129984 5 6 7 8 9 10 11 12 20 -5 4 0 1234 1000 10 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 3 2 1 0 0 0"
 	p, err := parseProcessStat("42 (a) (b c" + ")" + tail)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Process{PID: 42, Name: "a) (b c", State: 'S', Parent: 1, Flags: 2129984, MinorFaults: 5, MajorFaults: 7,
-		User: 9 * Tick, System: 10 * Tick, Threads: 4, Start: 1234 * Tick, CPU: 3}
-	if *p != want || !p.KernelThread() {
+		User: 9 * Tick, System: 10 * Tick, Threads: 4, Start: 1234 * Tick, CPU: 3,
+		Nice: -5, Policy: new(1), Priority: new(2)}
+	if !reflect.DeepEqual(*p, want) || !p.KernelThread() {
 		t.Errorf("got %+v, want %+v", *p, want)
 	}
-	for _, bad := range []string{"", "42", "42 (a", "42 a)", "x (a)" + tail, "42 (a) S 1 2", "42 (a)" + strings.Replace(tail, "1234", "-1", 1), ")("} {
+	for _, bad := range []string{"", "42", "42 (a", "42 a)", "x (a)" + tail, "42 (a) S 1 2", "42 (a)" + strings.Replace(tail, "1234", "-1", 1),
+		"42 (a)" + strings.Replace(tail, " -5 ", " x ", 1), ")("} {
 		if p, err := parseProcessStat(bad); err == nil {
 			t.Errorf("%q: %+v", bad, p)
 		}

@@ -81,6 +81,30 @@ func (t *Topology) ThreadsPerCore() int {
 // meaning without an answer, the online CPUs, and for files that are there and
 // cannot be understood.
 func (f FS) Topology() (*Topology, error) {
+	t, err := f.Arrangement()
+	if err != nil {
+		return nil, err
+	}
+	if t.Caches, err = f.caches(t.Online); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// HasCPUs reports whether the files say anything about CPUs: a dump of /proc
+// alone does not.
+func (f FS) HasCPUs() bool {
+	dir, err := f.open("sys/devices/system/cpu")
+	if err != nil {
+		return !absent(err)
+	}
+	dir.Close()
+	return true
+}
+
+// Arrangement is the topology without the caches, whose files are four in five
+// of all.
+func (f FS) Arrangement() (*Topology, error) {
 	t := &Topology{}
 	var err error
 	if t.Online, err = f.online(); err != nil {
@@ -100,11 +124,35 @@ func (f FS) Topology() (*Topology, error) {
 	t.Packages = packagesOf(t.Cores)
 	t.Kinds, err = collect(err, func() ([]Kind, error) { return f.kinds(t.Online) })
 	nameKinds(t)
-	t.Caches, err = collect(err, func() ([]Cache, error) { return f.caches(t.Online) })
 	if err != nil {
 		return nil, err
 	}
 	return t, nil
+}
+
+// RCUNoCBs are the CPUs whose RCU callbacks run elsewhere: rcu_nocbs= of the
+// command line, and those of nohz_full. nil: the command line cannot be read.
+func (f FS) RCUNoCBs(top *Topology) *cpulist.Set {
+	line, err := f.text("proc/cmdline")
+	if err != nil {
+		return nil
+	}
+	set := cpulist.Set{}
+	if top.NoHZFull != nil {
+		set = *top.NoHZFull
+	}
+	for word := range strings.FieldsSeq(line) {
+		list, ok := strings.CutPrefix(word, "rcu_nocbs=")
+		if !ok {
+			continue
+		}
+		if list == "all" {
+			set = top.Online
+		} else if named, err := cpulist.Parse(list); err == nil {
+			set = set.Union(named)
+		}
+	}
+	return &set
 }
 
 func collect[T any](before error, read func() (T, error)) (T, error) {

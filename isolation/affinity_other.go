@@ -39,6 +39,9 @@ type Kept struct{}
 // KeepOff fails: see Allowed.
 func KeepOff(cpulist.Set) (*Kept, error) { return nil, noAffinity() }
 
+// KeepTo fails: see Allowed.
+func KeepTo(cpulist.Set) (*Kept, error) { return nil, noAffinity() }
+
 // Note says nothing.
 func (*Kept) Note() string { return "" }
 

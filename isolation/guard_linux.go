@@ -111,7 +111,7 @@ func shelters(j *Journal, id string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var made []string
+	made := []string{}
 	for _, m := range mounts {
 		if !m.unified && m.name != "systemd" {
 			continue

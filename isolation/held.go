@@ -3,6 +3,7 @@ package isolation
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 
 	"goset/cpulist"
@@ -101,7 +102,10 @@ func (h *Held) enforce(layers []layer, key string) error {
 			}
 			continue
 		}
-		err = errors.Join(h.run.mode.asError(l.key(), err), h.session.undoTo(mark))
+		err = h.run.mode.asError(l.key(), err)
+		if uerr := h.session.undoTo(mark); uerr != nil {
+			return errors.Join(err, uerr)
+		}
 		var u *Unsupported
 		if !errors.As(err, &u) || !u.Optional {
 			return err
@@ -145,14 +149,11 @@ func (h *Held) Pinned() bool { return !h.cpus.Empty() }
 // Watched is true when there is something to read back while the child lives.
 func (h *Held) Watched() bool { return h.Pinned() || len(h.layers) > 0 }
 
-// Start runs start, which creates the child, with the mask of the calling
-// thread set to the run's CPUs, so that the child is born with it, and then
-// gives the thread its own mask back. The caller has locked its goroutine to
-// the thread. A pid with an error means that the child runs, but that the
-// thread could not leave its CPUs.
-//
-// A child that is born in a cpuset gets its CPUs there, as one of the calls of
-// the Birth: they are not its parent's to have.
+// Start runs start, which creates the child. The child gets its CPUs as one of
+// the calls of the Birth. Where it can make none, the calling thread, to which
+// the caller has locked its goroutine, wears the run's mask meanwhile; a pid
+// with an error then means that the child runs, but that the thread could not
+// leave its CPUs.
 func (h *Held) Start(start func(b Birth) (pid int, err error)) (pid int, err error) {
 	b, err := h.birth()
 	if err != nil {
@@ -200,7 +201,7 @@ func (h *Held) birth() (Birth, error) {
 			return b, h.run.mode.asError(l.key(), err)
 		}
 	}
-	if b.placed {
+	if b.placed || h.Pinned() && bornByCalls() {
 		h.placed = true
 		if h.Pinned() {
 			b.Calls = append(h.pin.calls(), b.Calls...)
@@ -209,6 +210,11 @@ func (h *Held) birth() (Birth, error) {
 	}
 	return b, nil
 }
+
+// bornByCalls is true where a child can make calls between its fork and its
+// exec. A thread that wore the task's mask to hand it on would be on the task's
+// CPU when the task starts, and waits there for its turn to leave.
+func bornByCalls() bool { return runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64" }
 
 // ReadBack asks the kernel for the mask of every thread of a live process, or
 // of one that has ended and is not yet waited for, and adds what it finds to

@@ -58,6 +58,15 @@ func KeepOff(cpus cpulist.Set) (*Kept, error) {
 	return k, nil
 }
 
+// KeepTo moves every thread of this process to the CPUs.
+func KeepTo(cpus cpulist.Set) (*Kept, error) {
+	k := &Kept{old: map[int]unix.CPUSetDynamic{}}
+	if err := k.move(maskOf(cpus)); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot move the own threads to %s: %w", cpus, err), k.Restore())
+	}
+	return k, nil
+}
+
 // move sets the mask of every own thread. What they had is read from all of
 // them first: a thread that is born after one was moved may have the new mask.
 func (k *Kept) move(mask unix.CPUSetDynamic) error {

@@ -47,8 +47,9 @@ type Session struct {
 	shared *sharing
 	// unjournaled is why nothing can be journalled, and so nothing changed.
 	unjournaled error
-	sheltered   int  // entries of the journal that are the guard's
-	moved       bool // the guard is in its shelter
+	sheltered   int      // entries of the journal that are the guard's
+	moved       bool     // the guard is in its shelter
+	shelters    []string // its cgroups; nil: not made yet
 }
 
 // Open takes the machine lock and refuses a machine that an earlier session
@@ -239,50 +240,47 @@ func (s *Session) dismissGuard() error {
 	return g.dismiss()
 }
 
-// shelterGuard makes the guard's cgroups and moves it there.
+// shelterGuard makes the guard's cgroups, if they are not there, and moves it
+// there.
 func (s *Session) shelterGuard() error {
 	if s.guard == nil {
 		return nil
 	}
-	id, err := newID()
-	if err != nil {
-		return err
+	if s.shelters == nil {
+		if s.journal.Mark() > s.sheltered {
+			return errors.New("cannot go on: changes are in force and their guard has no cgroup")
+		}
+		id, err := newID()
+		if err != nil {
+			return err
+		}
+		dirs, err := shelters(s.journal, id)
+		s.sheltered = s.journal.Mark()
+		if err != nil {
+			return err
+		}
+		s.shelters = dirs
 	}
-	dirs, err := shelters(s.journal, id)
-	s.sheltered = s.journal.Mark()
-	if err != nil {
-		return err
-	}
-	err = s.guard.moveTo(s.kernel, dirs)
+	err := s.guard.moveTo(s.kernel, s.shelters)
 	s.moved = err == nil
 	return err
 }
 
 // keepGuard starts another guard when it was killed: nothing is changed
-// unguarded.
+// unguarded. It takes over the journal and the cgroups.
 func (s *Session) keepGuard() error {
-	if s.guard == nil || s.guard.alive() && s.moved {
+	if s.guard == nil && s.options.Guard == nil || s.guard != nil && s.guard.alive() && s.moved {
 		return nil
 	}
-	if s.journal.Mark() > s.sheltered {
-		return errors.New("cannot go on: the guard is gone while changes are in force")
-	}
-	s.moved = false
-	if s.guard.alive() {
-		if u := s.journal.UndoTo(0); u.Err != nil {
-			return u.Err
+	if s.guard == nil || !s.guard.alive() {
+		s.moved = false
+		// It is gone, so this waits for nothing.
+		if err := s.dismissGuard(); err != nil {
+			return err
 		}
-		return s.shelterGuard()
-	}
-	// It is gone, so this waits for nothing.
-	if err := s.dismissGuard(); err != nil {
-		return err
-	}
-	if err := s.startGuard(filepath.Base(s.journal.file.Name())); err != nil {
-		return err
-	}
-	if u := s.journal.UndoTo(0); u.Err != nil {
-		return u.Err
+		if err := s.startGuard(filepath.Base(s.journal.file.Name())); err != nil {
+			return err
+		}
 	}
 	return s.shelterGuard()
 }

@@ -320,7 +320,28 @@ func TestGuardIsReplaced(t *testing.T) {
 	if _, err := s.openJournal(); err != nil {
 		t.Fatal(err)
 	}
-	first := s.guard.cmd.Process.Pid
+	first, shelters := s.guard.cmd.Process.Pid, shelterOf(t, s.guard.cmd.Process.Pid)
+	// Also while something is in force.
+	bystander := exec.Command("sleep", "1000")
+	if err := bystander.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = bystander.Process.Kill()
+		_ = bystander.Wait()
+	}()
+	pid := bystander.Process.Pid
+	start, err := startOf(machine{}, pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := machine{}.affinity(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.journal.Set(KindAffinity, taskObject(pid, start), strconv.Itoa(twoCPUs(t).First())); err != nil {
+		t.Fatal(err)
+	}
 	if err := s.guard.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -331,8 +352,14 @@ func TestGuardIsReplaced(t *testing.T) {
 	if s.guard.cmd.Process.Pid == first || !s.guard.alive() {
 		t.Error("the guard was not replaced")
 	}
+	if again := shelterOf(t, s.guard.cmd.Process.Pid); !slices.Equal(again, shelters) {
+		t.Errorf("the new guard is in %q, the old one was in %q", again, shelters)
+	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+	if after, err := (machine{}).affinity(pid); err != nil || !after.Equal(before) || len(stillThere(shelters)) > 0 {
+		t.Errorf("the bystander has %v, before %v; left %q", after, before, stillThere(shelters))
 	}
 }
 

@@ -41,6 +41,9 @@ func (s *Session) Close() error { return nil }
 // Restore finds nothing to undo.
 func Restore(Options) (int, error) { return 0, nil }
 
+// Leftovers finds none.
+func Leftovers(string) ([]string, error) { return nil, nil }
+
 // Guard fails: there is nothing to guard.
 func Guard(string, string, io.Reader, io.Writer, func(string)) error { return noSession() }
 

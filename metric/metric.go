@@ -15,6 +15,9 @@ const (
 	Unknown Direction = ""
 )
 
+// Iterations is the Line of the metric that holds b.N.
+const Iterations = "b.N"
+
 // Metric describes one measured quantity of a workload.
 type Metric struct {
 	// Name identifies the metric within its workload: "wall", "triad",
@@ -30,6 +33,13 @@ type Metric struct {
 	Better Direction `json:"better,omitempty"`
 	// Shown is whether tables show the metric unless told otherwise.
 	Shown bool `json:"shown,omitempty"`
+	// Benchmark and Package are the Go benchmark that the metric is of, with
+	// its sub-benchmark and without GOMAXPROCS ("Parse/size=10"), and the import
+	// path of its package; Line is its unit as the benchmark prints it
+	// ("ns/op"), or Iterations.
+	Benchmark string `json:"benchmark,omitempty"`
+	Package   string `json:"package,omitempty"`
+	Line      string `json:"line,omitempty"`
 	// Found is true of a metric that nobody declared: a number found in the
 	// output. Tables show it when its values vary.
 	Found bool `json:"found,omitempty"`

@@ -229,3 +229,11 @@ func stemOf(w string, compound bool) (stem, bool) {
 	}
 	return stem{}, false
 }
+
+// Restore takes a value in base units back to a unit that Convert takes: the
+// same digits that the unit's value had, where Convert only moved the point.
+func Restore(value float64, unit string) float64 {
+	_, r, _ := parse(unit)
+	r = r.inverse()
+	return shift(value*r.up/r.down, r.exp)
+}

@@ -251,7 +251,7 @@ func Rows(delta *host.Interrupts, steering func(*host.InterruptRow) host.Steerin
 	steerable, fixed = map[int]uint64{}, map[int]uint64{}
 	for i := range delta.Rows {
 		row := &delta.Rows[i]
-		if row.Global {
+		if row.Global || !slices.ContainsFunc(row.Counts, func(n uint64) bool { return n > 0 }) {
 			continue
 		}
 		to := fixed

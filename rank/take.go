@@ -72,7 +72,7 @@ func (r *Ranking) Take(n int) (Selection, error) {
 	if n < 1 || fits < n {
 		return Selection{}, &Refused{Asked: n, Fits: fits, Reason: r.obstacles()}
 	}
-	s := Selection{Housekeeper: -1}
+	s := Selection{}
 	cores := cpulist.Set{}
 	for i := range r.Places {
 		p := &r.Places[i]
@@ -85,14 +85,19 @@ func (r *Ranking) Take(n int) (Selection, error) {
 			p.Reason = join(p.Reason, group.otherwise(p))
 		}
 	}
-	s.Set = cpulist.Of(s.Task...)
+	s.Set, s.Housekeeper = cpulist.Of(s.Task...), r.Next(cores)
+	return s, nil
+}
+
+// Next is the first free CPU outside of the given ones that is not isolated: the
+// housekeeper's. -1 when there is none.
+func (r *Ranking) Next(outside cpulist.Set) int {
 	for _, p := range r.Places {
-		if p.Free && !cores.Contains(p.ID) && !p.Isolated {
-			s.Housekeeper = p.ID
-			break
+		if p.Free && !outside.Contains(p.ID) && !p.Isolated {
+			return p.ID
 		}
 	}
-	return s, nil
+	return -1
 }
 
 func join(a, b string) string {

@@ -28,19 +28,22 @@ import (
 // "sec" for seconds as benchstat has it: it scales by itself. The iteration
 // count of every line is 1: one run.
 //
+// Go benchmarks keep their own names, units and iteration counts: see goBenches.
+//
 // benchstat compares by ratios and warns where it cannot. So a metric that tables
 // do not show either is left out when in some cell its median is not positive
 // or no two of its values differ: page faults that never happen, say.
 func Bench(w io.Writer, d *Data, opts Options) error {
-	factors := opts.ModeFactors
-	if factors == nil {
-		factors = layerKeys()
-	}
+	factors := opts.modeFactors()
 	out := &benchInk{w: benchfmt.NewWriter(w), units: map[string][]string{}}
 	for name, w := range d.workloads {
 		out.units[name] = benchUnits(w.metrics)
 	}
 	for _, t := range d.treatments {
+		if t.procs > 0 {
+			out.native(d.workloads[t.workload].metrics, t.workload)
+			continue
+		}
 		if err := out.leaveOut(t, d.workloads[t.workload].metrics); err != nil {
 			return err
 		}
@@ -49,6 +52,13 @@ func Bench(w io.Writer, d *Data, opts Options) error {
 		return err
 	}
 	for _, t := range d.treatments {
+		if t.procs > 0 {
+			mode, own := splitLevels(t.levels, factors)
+			if err := out.goBenches(d, t, benchConfig(opts.Experiment, t, slices.Concat(mode, own)), opts); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := out.treatment(t, opts.Experiment, factors); err != nil {
 			return err
 		}
@@ -59,6 +69,17 @@ func Bench(w io.Writer, d *Data, opts Options) error {
 type benchInk struct {
 	w     *benchfmt.Writer
 	units map[string][]string // by workload and metric index; "": left out
+}
+
+// native gives the metrics of Go benchmarks the units that their lines have;
+// what is known of the process besides has no line of its own.
+func (b *benchInk) native(metrics []metric.Metric, workload string) {
+	for i, m := range metrics {
+		b.units[workload][i] = ""
+		if m.Benchmark != "" && m.Line != metric.Iterations {
+			b.units[workload][i] = m.Line
+		}
+	}
 }
 
 // leaveOut marks the metrics that in this treatment have nothing to compare.

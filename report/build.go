@@ -40,6 +40,9 @@ func (d *Data) Document(opts Options) (*Document, error) {
 	if doc.Suite, err = b.suites(b.tables); err != nil {
 		return nil, err
 	}
+	if doc.Gates, err = b.gates(); err != nil {
+		return nil, err
+	}
 	doc.Tables = b.plain()
 	// The control's comparisons are judged as one family over all tables.
 	doc.SelfCheck = selfCheck(doc.Tables)

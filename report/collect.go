@@ -76,6 +76,7 @@ type treatment struct {
 	mode, condition string
 	levels          []harness.Level
 	counts          Counts
+	procs           int     // GOMAXPROCS of Go benchmarks; 0: it is none
 	warmupBad       int     // warm-up runs that were void or failed
 	blocks          []int32 // of the kept runs, in time order, as are the next four
 	runs            []int32
@@ -269,6 +270,7 @@ func (t *treatment) keep(w *workload, r *harness.Record) {
 	t.starts = append(t.starts, start)
 	t.counters.add(int(at), r.Counters)
 	t.cpus.add(r.CPUs)
+	t.procs = r.Procs
 	for name, v := range r.Values {
 		c := t.cell(w.index[name])
 		if math.IsNaN(v) || math.IsInf(v, 0) {

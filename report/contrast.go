@@ -45,7 +45,8 @@ type rowPair struct {
 
 // pairs lists what a table compares, the control last.
 func (b *maker) pairs(t *Table) []rowPair {
-	var out, controls []rowPair
+	var controls []rowPair
+	out := b.sidePairs(t)
 	add := func(mode, base string) {
 		for i := range t.Rows {
 			if t.Rows[i].Mode != mode || mode == base {
@@ -76,6 +77,20 @@ func (b *maker) pairs(t *Table) []rowPair {
 		add(m, b.baseline)
 	}
 	return append(out, controls...)
+}
+
+// sidePairs compares, within every mode, each level of a side with the first
+// one, all other levels being equal.
+func (b *maker) sidePairs(t *Table) []rowPair {
+	var out []rowPair
+	for _, side := range b.sides {
+		for i := range t.Rows {
+			if j := firstSide(t.Rows, i, []string{side}); j != i {
+				out = append(out, rowPair{row: i, base: j})
+			}
+		}
+	}
+	return out
 }
 
 // compare compares two rows within the blocks that both have.

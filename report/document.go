@@ -15,6 +15,8 @@ type Document struct {
 	Suite []SuiteClaim
 	// Tables carry their own contrasts, attributions and notes.
 	Tables []Table
+	// Gates are the comparisons judged by Options.FailOn.
+	Gates []Gate
 	// Rules are the twelve of Hoefler and Belli, judged on this document.
 	Rules []Rule
 	// Facts say how and on what machine the runs were made, in reading order.
@@ -98,9 +100,14 @@ type SuiteClaim struct {
 	Blocks    int      // blocks that all of them have
 	Dropped   int      // blocks that some of them lack
 	stats.SuiteSpread
+	// AveragePAdj, LowerPAdj and HigherPAdj are the p-values of SuiteSpread after
+	// Holm over the claims of the document, each kind a family.
+	AveragePAdj, LowerPAdj, HigherPAdj stats.Value
 	// Sweep is the chance of being lowest on all workloads when all modes are
 	// alike: it means something only if this was asked before looking.
 	Sweep stats.Value
+	// Lowest is set where the sd of X is the lowest of all modes on every one.
+	Lowest bool
 	// Average and Every are the two claims in words. Claim is set where the
 	// words assert a difference.
 	AverageText, EveryText   string

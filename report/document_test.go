@@ -136,6 +136,14 @@ func TestVerdicts(t *testing.T) {
 	if len(doc.Suite) != 2 || !doc.Suite[1].AverageClaim || !doc.Suite[1].EveryClaim || doc.Suite[1].Blocks != 20 {
 		t.Errorf("suite %+v", doc.Suite)
 	}
+	for _, s := range doc.Suite {
+		if s.AveragePAdj.V < s.Average.P.V || s.LowerPAdj.V < s.EveryLower.V {
+			t.Errorf("%s: adjusted p %v and %v of %v and %v", s.Name(), s.AveragePAdj.V, s.LowerPAdj.V, s.Average.P.V, s.EveryLower.V)
+		}
+	}
+	if small := doc.Suite[1]; small.AveragePAdj.V != 2*small.Average.P.V {
+		t.Errorf("the smaller of two p-values %v becomes %v, want twice it", small.Average.P.V, small.AveragePAdj.V)
+	}
 	if !doc.SelfCheck.Ran || len(doc.SelfCheck.Failed) != 0 || doc.SelfCheck.Comparisons != 2 {
 		t.Errorf("self-check %+v", doc.SelfCheck)
 	}

@@ -14,7 +14,12 @@ import (
 
 // The embedded data of the page: columns, because a column of small integers
 // compresses to almost nothing, and full digits, because the raw table shows
-// them.
+// them; above fullDigits runs nine, which no plot and few clocks can tell from
+// all.
+const (
+	fullDigits  = 5000
+	roundDigits = 9
+)
 
 type pageData struct {
 	Sets    []pageSet    `json:"sets"`
@@ -85,6 +90,7 @@ type pageCurve struct {
 type pageRatio struct {
 	Row    int          `json:"row"`
 	Base   int          `json:"base"`
+	Blocks bool         `json:"blocks"`
 	Median pageEstimate `json:"median"`
 	SD     pageEstimate `json:"sd"`
 }
@@ -119,8 +125,12 @@ func (p *Page) packed() (string, error) {
 	var d pageData
 	colours := p.colours()
 	first := p.firstStart()
+	write := func(v float64) float64 { return v }
+	if p.rounds() {
+		write = rounded
+	}
 	for _, s := range p.Sets {
-		d.Sets = append(d.Sets, s.data(colours, first))
+		d.Sets = append(d.Sets, s.data(colours, first, write))
 	}
 	for i := range p.Figures {
 		f := p.Figures[i].data(p.Sets)
@@ -150,6 +160,15 @@ func (p *Page) packed() (string, error) {
 	return out.String(), nil
 }
 
+// rounds says whether the values of single runs are rounded on the page.
+func (p *Page) rounds() bool {
+	n := 0
+	for _, s := range p.Sets {
+		n += len(s.Runs)
+	}
+	return n > fullDigits
+}
+
 // firstStart is the start of the earliest run, in ms.
 func (p *Page) firstStart() int64 {
 	first := int64(math.MaxInt64)
@@ -161,7 +180,16 @@ func (p *Page) firstStart() int64 {
 	return first
 }
 
-func (s *RunSet) data(colours map[string]int, first int64) pageSet {
+// rounded keeps nine digits; NaN stays.
+func rounded(v float64) float64 {
+	out, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', roundDigits, 64), 64)
+	if err != nil {
+		return v // it would round beyond the largest number
+	}
+	return out
+}
+
+func (s *RunSet) data(colours map[string]int, first int64, write func(float64) float64) pageSet {
 	d := pageSet{Name: s.Name, Rows: s.Rows, Main: -1, Counters: nonNil(s.Counters), Reasons: map[int]string{},
 		Values: make([]column64, len(s.Metrics)), Counted: make([]column64, len(s.Counters))}
 	for _, r := range s.Rows {
@@ -186,10 +214,10 @@ func (s *RunSet) data(colours map[string]int, first int64) pageSet {
 			d.Reasons[i] = r.Reason
 		}
 		for j, v := range r.Values {
-			d.Values[j] = append(d.Values[j], v)
+			d.Values[j] = append(d.Values[j], write(v))
 		}
 		for j, v := range r.Counters {
-			d.Counted[j] = append(d.Counted[j], v)
+			d.Counted[j] = append(d.Counted[j], write(v))
 		}
 	}
 	d.Outcome = string(outcome)
@@ -230,7 +258,7 @@ func (f *Figure) data(sets []*RunSet) pageFigure {
 	}
 	for i := range f.Ratios {
 		r := &f.Ratios[i]
-		d.Ratios = append(d.Ratios, pageRatio{r.Row, r.Base, r.Median.data(), r.SD.data()})
+		d.Ratios = append(d.Ratios, pageRatio{r.Row, r.Base, r.Blocked, r.Median.data(), r.SD.data()})
 	}
 	return d
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -172,7 +173,8 @@ func TestHTMLSmall(t *testing.T) {
 	}
 }
 
-// TestHTMLSize holds the page to 2 MB for 10,000 runs with a dozen counters.
+// TestHTMLSize holds the page to 2 MB for 10,000 runs that have more metrics
+// and counters than it takes, all of them noise, which compresses worst.
 func TestHTMLSize(t *testing.T) {
 	b := largeFixture(10_000)
 	p, _ := buildPage(t, b, Options{Treatments: b.treatments, ModeFactors: []string{}})
@@ -190,8 +192,8 @@ func TestHTMLSize(t *testing.T) {
 	}
 }
 
-// largeFixture has n runs of 4 workloads under 5 modes with 7 metrics, 60
-// iterations and 12 counters each.
+// largeFixture has n runs of 4 workloads under 5 modes with 17 metrics, 60
+// iterations and 30 counters each.
 func largeFixture(n int) *builder {
 	b := &builder{}
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -202,6 +204,9 @@ func largeFixture(n int) *builder {
 		}
 	}
 	names := []string{"wall", "user", "sys", "rss", "voluntary", "involuntary", "time"}
+	for i := range 10 {
+		names = append(names, fmt.Sprint("extra-", i))
+	}
 	var metrics []metric.Metric
 	for _, m := range names {
 		metrics = append(metrics, metric.Metric{Name: m, Unit: "s", Better: metric.Lower, Shown: m == "time"})
@@ -217,8 +222,12 @@ func largeFixture(n int) *builder {
 		}
 		b.run(ts[i%len(ts)], i/len(ts)+1, values, describe(metrics...), iterations("time", its), func(r *harness.Record) {
 			r.Position, r.CPUs, r.Counters = i%len(ts)+1, fmt.Sprint(rng.IntN(8)), map[string]float64{}
-			for c := range 12 {
-				r.Counters[fmt.Sprintf("counter_%02d", c)] = float64(rng.IntN(1000))
+			for c := range 30 {
+				v := rng.Float64() // seconds
+				if c%2 == 0 {
+					v = float64(rng.IntN(1000)) // a count
+				}
+				r.Counters[fmt.Sprintf("counter_%02d", c)] = v
 			}
 		})
 	}
@@ -304,6 +313,42 @@ func TestThinnedCurve(t *testing.T) {
 			if x[len(x)-k] != float64(n-k) {
 				t.Errorf("n = %d: the %d. largest is %v", n, k, x[len(x)-k])
 			}
+		}
+	}
+}
+
+// TestHeadlines: a line per mode that has something to say, one for the others.
+func TestHeadlines(t *testing.T) {
+	none := glanceCell{Class: "open", Word: "not resolved"}
+	row := func(workload, mode string, spread, median glanceCell) glanceRow {
+		return glanceRow{Workload: workload, Mode: mode, Base: "base", Spread: spread, Median: median}
+	}
+	steadier := glanceCell{Class: "gain", Word: "steadier", Ratio: "0.5×"}
+	worse := glanceCell{Class: "loss", Word: "worse", Ratio: "1.2×"}
+	got := headlines([]glanceRow{row("a", "x", steadier, none), row("a", "y", none, none), row("a", "z", none, none), row("b", "x", steadier, worse), row("b", "y", none, none)})
+	want := []string{"x against base: steadier on a (0.5× sd), b (0.5× sd); worse on b (1.2× median).", "Nothing is resolved for 2 other modes."}
+	if !slices.Equal(got, want) {
+		t.Errorf("headlines %q, want %q", got, want)
+	}
+	if got := headlines(nil); len(got) != 0 {
+		t.Errorf("without a comparison: %q", got)
+	}
+	if got := headlines([]glanceRow{row("a", "x", none, none)}); len(got) != 1 || !strings.Contains(got[0], "no proof that there is none") {
+		t.Errorf("without a difference: %q", got)
+	}
+}
+
+// TestFold: few findings stand all open; of many those that claim nothing are
+// folded, and none is lost.
+func TestFold(t *testing.T) {
+	for _, n := range []int{0, 1, foldAbove, foldAbove + 1, 40} {
+		var all []sectionVerdict
+		for i := range n {
+			all = append(all, sectionVerdict{fmt.Sprint(i), i%5 == 0})
+		}
+		f := fold(all)
+		if len(f.Shown)+len(f.Folded) != n || n <= foldAbove && len(f.Folded) > 0 || slices.ContainsFunc(f.Folded, func(v sectionVerdict) bool { return v.Claim }) {
+			t.Errorf("%d findings: %d shown, %d folded", n, len(f.Shown), len(f.Folded))
 		}
 	}
 }

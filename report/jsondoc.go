@@ -42,7 +42,9 @@ type jsonSuite struct {
 	Lo         *float64 `json:"sd_ratio_lo"`
 	Hi         *float64 `json:"sd_ratio_hi"`
 	P          *float64 `json:"average_p"`
+	PAdj       *float64 `json:"average_p_adj"`
 	EveryLower *float64 `json:"every_lower_p"`
+	LowerPAdj  *float64 `json:"every_lower_p_adj"`
 	Average    string   `json:"average"`
 	Every      string   `json:"every"`
 }
@@ -169,7 +171,7 @@ func maybe(v stats.Value) *float64 {
 func suiteJSON(s *SuiteClaim) jsonSuite {
 	return jsonSuite{X: s.X, Y: s.Y, Condition: s.Condition, Workloads: s.Workloads, Blocks: s.Blocks, Dropped: s.Dropped,
 		Geomean: maybe(s.GeomeanRatio), Lo: maybe(bound(s.CI, s.CI.Lo)), Hi: maybe(bound(s.CI, s.CI.Hi)), P: maybe(s.SuiteSpread.Average.P),
-		EveryLower: maybe(s.EveryLower), Average: s.AverageText, Every: s.EveryText}
+		PAdj: maybe(s.AveragePAdj), EveryLower: maybe(s.EveryLower), LowerPAdj: maybe(s.LowerPAdj), Average: s.AverageText, Every: s.EveryText}
 }
 
 func contrastJSON(c *Contrast) jsonContrast {

@@ -14,7 +14,7 @@ import (
 func LaTeX(w io.Writer, doc *Document) error {
 	b := bufio.NewWriter(w)
 	b.WriteString(latexHead)
-	fmt.Fprintf(b, "\\title{%s}\n\\author{}\n\\date{}\n\\begin{document}\n\\maketitle\n\\thispagestyle{plain}\n", escapeLaTeX(firstOf(doc.Title, doc.Experiment, "Experiment")))
+	fmt.Fprintf(b, "\\title{%s}\n\\author{}\n\\date{}\n\\begin{document}\n\\maketitle\n\\thispagestyle{plain}\n", escapeLaTeX(firstOf(doc.Title, doc.Experiment, "Report")))
 	latexFindings(b, doc)
 	for i := range doc.Tables {
 		latexTable(b, &doc.Tables[i], i == 0 || doc.Tables[i-1].Name() != doc.Tables[i].Name())
@@ -56,11 +56,8 @@ func latexFindings(b *bufio.Writer, doc *Document) {
 			lines = append(lines, escapeLaTeX(s))
 		}
 	}
-	for i := range doc.Suite {
-		c := &doc.Suite[i]
-		for _, l := range c.lines() {
-			lines = append(lines, latexStrong(l.Line, l.Claim))
-		}
+	for _, l := range suiteFindings(doc) {
+		lines = append(lines, latexStrong(l.Line, l.Claim))
 	}
 	for _, s := range doc.Notes {
 		lines = append(lines, escapeLaTeX(s))
@@ -98,8 +95,8 @@ func latexTable(b *bufio.Writer, t *Table, withExcluded bool) {
 		latexRows(b, t, f, latexIterations(t))
 	}
 	var lines []string
-	for _, v := range t.Verdicts() {
-		lines = append(lines, latexStrong(v.Line(), v.Claim))
+	for _, v := range findingsOf(t) {
+		lines = append(lines, latexStrong(v.Line, v.Claim))
 	}
 	for i := range t.Attributions {
 		lines = append(lines, escapeLaTeX(t.Attributions[i].Text))

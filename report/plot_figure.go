@@ -46,6 +46,7 @@ type Curve struct {
 // Ratio compares a row with its baseline.
 type Ratio struct {
 	Row, Base  int
+	Blocked    bool // compared within blocks
 	Median, SD Estimate
 }
 
@@ -59,7 +60,7 @@ type Estimate struct {
 }
 
 // maxCurvePoints bounds all curves of a page together.
-const maxCurvePoints = 60_000
+const maxCurvePoints = 20_000
 
 // Figures makes the figures of tables, which are of d, over the sets of
 // [Data.RunSets].
@@ -186,7 +187,7 @@ func thinnedCurve(sorted []float64, points int) (x, p []float64) {
 func (f *Figure) ratios() {
 	for i := range f.Table.Contrasts {
 		c := &f.Table.Contrasts[i]
-		r := Ratio{Row: c.Row, Base: c.Base}
+		r := Ratio{Row: c.Row, Base: c.Base, Blocked: c.Blocked}
 		r.Median = Estimate{Words: c.Location.Verdict.Text, Better: gain(c.Location.Verdict.Kind, f.Table.Metric.Better)}
 		r.Median.Value, r.Median.Interval = asRatio(&c.Location)
 		// A smaller spread is a gain whatever the metric.

@@ -15,10 +15,13 @@ import (
 // number of a table is of all runs all the same.
 const MaxPageRuns = 20_000
 
-// Bounds of the columns beside a run. What is left out is in runs.csv.
+// Bounds of the columns beside a run, and of all their numbers together, so
+// that a page of 10,000 runs stays below 2 MB. What is left out is in runs.csv.
 const (
 	maxPageMetrics  = 16
 	maxPageCounters = 24
+	maxPageValues   = 90_000
+	maxPageCounts   = 150_000
 )
 
 // RunSet holds the run attempts behind the tables of one [Table.Name], in time
@@ -63,6 +66,7 @@ type LayerFinding struct {
 type runCollector struct {
 	sets  []*RunSet
 	place map[int]runPlace // by treatment
+	shown int              // runs that are kept, about
 	every int              // one block in so many is kept
 	spare int              // void and failed runs outside those blocks that still fit
 	left  int              // room in all
@@ -79,8 +83,15 @@ func (d *Data) RunSets(ctx context.Context, src Source, opts Options, limit int)
 	}
 	c := &runCollector{place: map[int]runPlace{}, left: limit, spare: limit / 10}
 	total := 0
-	for i, g := range d.groups(opts.modeFactors()) {
-		s, err := d.newRunSet(g, opts)
+	groups := d.groups(opts.modeFactors())
+	for _, g := range groups {
+		for _, tr := range g.treatments {
+			total += tr.counts.Kept + tr.counts.Void + tr.counts.Failed + tr.counts.Warmup
+		}
+	}
+	c.shown = max(1, min(total, limit))
+	for i, g := range groups {
+		s, err := d.newRunSet(g, opts, min(maxPageMetrics, maxPageValues/c.shown))
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +100,6 @@ func (d *Data) RunSets(ctx context.Context, src Source, opts Options, limit int)
 		for j, tr := range g.treatments {
 			c.place[tr.index] = runPlace{i, j}
 			c.cpus[i][j] = &tally{}
-			total += tr.counts.Kept + tr.counts.Void + tr.counts.Failed + tr.counts.Warmup
 		}
 	}
 	c.every = max(1, (total+limit-1)/limit)
@@ -97,7 +107,7 @@ func (d *Data) RunSets(ctx context.Context, src Source, opts Options, limit int)
 		return nil, err
 	}
 	for i, s := range c.sets {
-		s.narrow()
+		s.narrow(min(maxPageCounters, maxPageCounts/c.shown))
 		for j := range s.Rows {
 			s.CPUs = append(s.CPUs, cpuWords(c.cpus[i][j]))
 		}
@@ -106,8 +116,8 @@ func (d *Data) RunSets(ctx context.Context, src Source, opts Options, limit int)
 }
 
 // newRunSet chooses the columns: the metrics that have tables, then the others
-// while there is room.
-func (d *Data) newRunSet(g *group, opts Options) (*RunSet, error) {
+// up to so many.
+func (d *Data) newRunSet(g *group, opts Options, most int) (*RunSet, error) {
 	t := Table{Workload: g.workload, Condition: g.condition, Levels: g.levels}
 	s := &RunSet{Name: t.Name(), Workload: g.workload, Condition: g.condition, Counters: d.counters.list}
 	for _, tr := range g.treatments {
@@ -121,7 +131,7 @@ func (d *Data) newRunSet(g *group, opts Options) (*RunSet, error) {
 		return nil, err
 	}
 	for i := range w.metrics {
-		if len(chosen) < maxPageMetrics && !slices.Contains(chosen, i) {
+		if len(chosen) < most && !slices.Contains(chosen, i) {
 			chosen = append(chosen, i)
 		}
 	}
@@ -215,16 +225,16 @@ func addText(texts []string, s string) []string {
 	return append(texts, s)
 }
 
-// narrow drops the counters that no run has, then, where too many are left,
-// those that never vary, then the last.
-func (s *RunSet) narrow() {
+// narrow drops the counters that no run has, then, where more than so many are
+// left, those that never vary, then the last.
+func (s *RunSet) narrow(most int) {
 	all := s.Counters
 	keep, varying := s.counterUse()
 	found := len(keep)
-	if found > maxPageCounters {
+	if found > most {
 		keep = varying
 	}
-	keep = keep[:min(len(keep), maxPageCounters)]
+	keep = keep[:min(len(keep), most)]
 	s.LeftCounters = found - len(keep)
 	s.Counters = nil
 	for _, i := range keep {
@@ -286,10 +296,10 @@ func cpuWords(y *tally) string {
 	return out
 }
 
-// modeFactors are the factors that belong to modes.
+// modeFactors are the factors that make rows: those of modes, and the sides.
 func (o Options) modeFactors() []string {
 	if o.ModeFactors == nil {
-		return layerKeys()
+		return slices.Concat(layerKeys(), o.Sides)
 	}
-	return o.ModeFactors
+	return slices.Concat(o.ModeFactors, o.Sides)
 }

@@ -20,7 +20,7 @@ type publishedKernel struct {
 	median, sd, min, max, spread [3]string
 }
 
-func publishedModes() [3]string { return [3]string{"unpinned", "taskset", "goset"} }
+func publishedModes() []string { return []string{"unpinned", "taskset", "goset"} }
 
 func publishedTable() []publishedKernel {
 	return []publishedKernel{

@@ -35,7 +35,41 @@ func (b *maker) suites(tables []built) ([]SuiteClaim, error) {
 		}
 		out = append(out, s)
 	}
+	if err := adjustSuites(out); err != nil {
+		return nil, err
+	}
+	for i := range out {
+		out[i].words()
+	}
 	return out, nil
+}
+
+// adjustSuites corrects for the number of claims. Over the workloads of one
+// claim there is nothing to correct: "on every one" needs each of its tests.
+func adjustSuites(claims []SuiteClaim) error {
+	for _, kind := range []func(*SuiteClaim) (p stats.Value, adj *stats.Value){
+		func(s *SuiteClaim) (stats.Value, *stats.Value) { return s.Average.P, &s.AveragePAdj },
+		func(s *SuiteClaim) (stats.Value, *stats.Value) { return s.EveryLower, &s.LowerPAdj },
+		func(s *SuiteClaim) (stats.Value, *stats.Value) { return s.EveryHigher, &s.HigherPAdj },
+	} {
+		var ps []float64
+		var to []*stats.Value
+		for i := range claims {
+			p, adj := kind(&claims[i])
+			*adj = p
+			if p.OK {
+				ps, to = append(ps, p.V), append(to, adj)
+			}
+		}
+		adjusted, err := stats.Holm(ps)
+		if err != nil {
+			return err
+		}
+		for i, p := range adjusted {
+			to[i].V = p
+		}
+	}
+	return nil
 }
 
 type suiteMember struct {
@@ -81,6 +115,7 @@ func suiteOf(ms []suiteMember, modes int) (SuiteClaim, error) {
 		}
 	}
 	s.Blocks, s.Dropped = len(blocks), len(all)-len(blocks)
+	s.Lowest = lowestOnAll(ms)
 	var err error
 	if s.SuiteSpread, err = stats.CompareSuite(pairs, stats.Level, drawsFor(len(blocks))); err != nil {
 		return SuiteClaim{}, fmt.Errorf("cannot compare %s with %s over workloads: %v", s.X, s.Y, err)
@@ -88,8 +123,21 @@ func suiteOf(ms []suiteMember, modes int) (SuiteClaim, error) {
 	if s.Sweep, err = stats.CleanSweep(modes, len(ms)); err != nil {
 		return SuiteClaim{}, err
 	}
-	s.words()
 	return s, nil
+}
+
+// lowestOnAll says that on every workload no other row has as low an sd.
+func lowestOnAll(ms []suiteMember) bool {
+	for _, m := range ms {
+		own := m.table.Rows[m.contrast.Row].Summary.SD
+		for i := range m.table.Rows {
+			sd := m.table.Rows[i].Summary.SD
+			if i != m.contrast.Row && (!own.OK || !sd.OK || sd.V <= own.V) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // commonBlocks are the blocks in which all members have both values, in time
@@ -129,6 +177,10 @@ func (s sample) in(blocks []int) []float64 {
 func (s *SuiteClaim) words() {
 	s.AverageText, s.AverageClaim = s.average()
 	s.EveryText, s.EveryClaim = s.every()
+	if s.Lowest && s.Blocks >= 6 && s.Sweep.OK {
+		s.EveryText += fmt.Sprintf("; its sd is the lowest of all modes on every one: chance %s if all modes were alike and if this statistic and direction were fixed before looking",
+			percent(s.Sweep))
+	}
 }
 
 func (s *SuiteClaim) average() (string, bool) {
@@ -140,39 +192,39 @@ func (s *SuiteClaim) average() (string, bool) {
 			ratio += fmt.Sprintf(", 95%% %.2f–%.2f", s.CI.Lo, s.CI.Hi)
 		}
 	}
-	p := s.Average.P
+	p := s.AveragePAdj
 	switch {
 	case s.Blocks < 6:
 		return fmt.Sprintf("no claim: %d common rounds, 6 or more needed (%s)", s.Blocks, ratio), false
 	case !p.OK:
 		return fmt.Sprintf("not resolved: %s (%s)", p.Why, ratio), false
 	case p.V >= alpha:
-		return fmt.Sprintf("on average over %d workloads: not resolved (%s, p %s)", len(s.Workloads), ratio, formatP(p.V)), false
+		return fmt.Sprintf("on average over %d workloads: not resolved (%s, p_adj %s)", len(s.Workloads), ratio, formatP(p.V)), false
 	}
 	word := "higher"
 	if s.Average.Less.OK && s.Average.Greater.OK && s.Average.Less.V < s.Average.Greater.V {
 		word = "lower"
 	}
 	if s.GeomeanRatio.OK && (s.GeomeanRatio.V < 1) != (word == "lower") {
-		return fmt.Sprintf("on average over %d workloads: not resolved (sd and |x − median| point in opposite directions; %s, p %s)", len(s.Workloads), ratio, formatP(p.V)), false
+		return fmt.Sprintf("on average over %d workloads: not resolved (sd and |x − median| point in opposite directions; %s, p_adj %s)", len(s.Workloads), ratio, formatP(p.V)), false
 	}
-	return fmt.Sprintf("on average over %d workloads: %s spread (%s, p %s)", len(s.Workloads), word, ratio, formatP(p.V)), true
+	return fmt.Sprintf("on average over %d workloads: %s spread (%s, p_adj %s)", len(s.Workloads), word, ratio, formatP(p.V)), true
 }
 
 func (s *SuiteClaim) every() (string, bool) {
 	const alpha = 1 - stats.Level
 	n := len(s.Workloads)
-	switch lower, higher := s.EveryLower, s.EveryHigher; {
+	switch lower, higher := s.LowerPAdj, s.HigherPAdj; {
 	case s.Blocks < 6:
 		return "on every workload: no claim", false
 	case lower.OK && lower.V < alpha:
-		return fmt.Sprintf("on every one of %d workloads: lower spread (largest one-sided p %s)", n, formatP(lower.V)), true
+		return fmt.Sprintf("on every one of %d workloads: lower spread (largest one-sided p_adj %s)", n, formatP(lower.V)), true
 	case higher.OK && higher.V < alpha:
-		return fmt.Sprintf("on every one of %d workloads: higher spread (largest one-sided p %s)", n, formatP(higher.V)), true
+		return fmt.Sprintf("on every one of %d workloads: higher spread (largest one-sided p_adj %s)", n, formatP(higher.V)), true
 	case !lower.OK:
 		return "on every workload: not resolved: " + lower.Why, false
 	default:
-		return fmt.Sprintf("on every one of %d workloads: not resolved (sd lower on %d of %d; largest one-sided p for lower %s)", n, s.Lower, n, formatP(lower.V)), false
+		return fmt.Sprintf("on every one of %d workloads: not resolved (sd lower on %d of %d; largest one-sided p_adj for lower %s)", n, s.Lower, n, formatP(lower.V)), false
 	}
 }
 

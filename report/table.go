@@ -26,6 +26,10 @@ type Options struct {
 	// All other factors belong to workloads: they make tables. See ModeFactors.
 	// Nil: the keys that every mode knows.
 	ModeFactors []string
+	// Sides names the factors whose levels are compared with their first one
+	// within a mode: the refs of Go benchmarks. They make rows, as ModeFactors
+	// do. See SidesOf.
+	Sides []string
 	// Metrics selects metrics by name, for all workloads. Empty: those that
 	// are marked as shown; where none is, "wall"; where that is missing, all.
 	Metrics []*regexp.Regexp
@@ -42,6 +46,8 @@ type Options struct {
 	// Equivalence bounds the sd ratio that counts as the same, as {0.8, 1.25};
 	// the zero value claims no equivalence.
 	Equivalence [2]float64
+	// FailOn are the bounds that comparisons are held to: see Document.Gates.
+	FailOn []Bound
 	// Manifest is that of the result folder; nil for figures taken elsewhere.
 	Manifest *harness.Manifest
 	// MaxIterations is how many pooled iterations are kept exactly; 0: the
@@ -154,6 +160,23 @@ func ModeFactors(modes []harness.ModeSpec) []string {
 	return fs
 }
 
+// SidesOf returns the factors of Go benchmarks that make another program of
+// them. The result is never nil.
+func SidesOf(workloads []harness.Workload) []string {
+	fs := []string{}
+	for _, w := range workloads {
+		if w.Go == nil {
+			continue
+		}
+		for _, p := range w.Params {
+			if len(p.Levels) > 1 && slices.Contains(harness.GoSides(), p.Name) && !slices.Contains(fs, p.Name) {
+				fs = append(fs, p.Name)
+			}
+		}
+	}
+	return fs
+}
+
 // layerKeys are the keys that every mode of an experiment file knows. They
 // stand in for ModeFactors where only records are at hand.
 func layerKeys() []string {
@@ -183,7 +206,8 @@ func (d *Data) Tables(opts Options) ([]Table, error) {
 type maker struct {
 	data     *Data
 	opts     Options
-	factors  []string // of modes
+	factors  []string // of rows
+	sides    []string // of these, those whose levels are compared
 	baseline string
 	tables   []built
 }
@@ -204,10 +228,7 @@ func (b *maker) plain() []Table {
 }
 
 func (d *Data) build(opts Options) (*maker, error) {
-	b := &maker{data: d, opts: opts, factors: opts.ModeFactors, baseline: opts.Baseline}
-	if b.factors == nil {
-		b.factors = layerKeys()
-	}
+	b := &maker{data: d, opts: opts, factors: opts.modeFactors(), sides: opts.Sides, baseline: opts.Baseline}
 	if b.baseline == "" && len(d.treatments) > 0 {
 		b.baseline = d.treatments[0].mode
 	}
@@ -224,8 +245,8 @@ func (d *Data) build(opts Options) (*maker, error) {
 		if len(metrics) == 0 && len(d.workloads[g.workload].metrics) == 0 {
 			metrics = []int{-1} // nothing was measured, and that is to be seen
 		}
-		for _, m := range metrics {
-			t, err := d.table(g, m, b.factors, b.baseline)
+		for _, m := range d.ofGroup(g, metrics) {
+			t, err := d.table(g, m, b)
 			if err != nil {
 				return nil, err
 			}
@@ -265,13 +286,32 @@ func splitLevels(levels []harness.Level, modeFactors []string) (mode, workload [
 	return mode, workload
 }
 
-func (d *Data) table(g *group, m int, modeFactors []string, baseline string) (Table, error) {
+// ofGroup leaves out the metrics that only other groups of the workload have:
+// the benchmarks of another package.
+func (d *Data) ofGroup(g *group, metrics []int) []int {
+	has := func(t *treatment, m int) bool { return m >= 0 && len(t.lookup(m).values) > 0 }
+	var here []int
+	for _, m := range metrics {
+		mine := slices.ContainsFunc(g.treatments, func(t *treatment) bool { return has(t, m) })
+		others := slices.ContainsFunc(d.treatments, func(t *treatment) bool { return t.workload == g.workload && has(t, m) })
+		if mine || !others {
+			here = append(here, m)
+		}
+	}
+	if len(here) == 0 {
+		return metrics[:min(1, len(metrics))] // nothing came, and that is to be seen
+	}
+	return here
+}
+
+func (d *Data) table(g *group, m int, b *maker) (Table, error) {
+	baseline := b.baseline
 	t := Table{Workload: g.workload, Condition: g.condition, Levels: g.levels}
 	if m >= 0 {
 		t.Metric = d.workloads[g.workload].metrics[m]
 	}
 	for _, tr := range g.treatments {
-		own, _ := splitLevels(tr.levels, modeFactors)
+		own, _ := splitLevels(tr.levels, b.factors)
 		row, err := newRow(tr, m, own)
 		if err != nil {
 			return Table{}, err
@@ -282,7 +322,7 @@ func (d *Data) table(g *group, m int, modeFactors []string, baseline string) (Ta
 		t.Rows = append(t.Rows, row)
 		t.Counts.add(tr.counts)
 	}
-	compareRows(t.Rows, t.Baseline)
+	compareRows(t.Rows, t.Baseline, b.sides)
 	t.Notes = notesOf(&t, g, m)
 	return t, nil
 }
@@ -340,10 +380,14 @@ func poolIterations(p *pool) (Iterations, error) {
 }
 
 // compareRows sets every row's ratios to its baseline row.
-func compareRows(rows []Row, baseline string) {
+// and, within that mode, to the row of the first levels of sides.
+func compareRows(rows []Row, baseline string, sides []string) {
 	for i := range rows {
 		r := &rows[i]
 		at, why := baseOf(rows, i, baseline)
+		if at == i {
+			at = firstSide(rows, i, sides)
+		}
 		if at < 0 {
 			none := stats.Value{Why: why}
 			r.MedianRatio, r.SDRatio = none, none
@@ -354,6 +398,26 @@ func compareRows(rows []Row, baseline string) {
 		r.MedianRatio = ratio(r.Summary.Median, b.Summary.Median, "median")
 		r.SDRatio = ratio(r.Summary.SD, b.Summary.SD, "sd")
 	}
+}
+
+// firstSide finds the row that differs from a row in having the first level of
+// every side; the row itself where there is none.
+func firstSide(rows []Row, row int, sides []string) int {
+	for i := range rows {
+		if rows[i].Mode == rows[row].Mode && len(rows[i].Levels) == len(rows[row].Levels) &&
+			agreeBut(rows[i].Levels, rows[row].Levels, sides) {
+			return i // rows are in the order of the plan, first levels first
+		}
+	}
+	return row
+}
+
+// agreeBut says whether levels agree on every factor but those.
+func agreeBut(a, b []harness.Level, but []string) bool {
+	keep := func(levels []harness.Level) []harness.Level {
+		return slices.DeleteFunc(slices.Clone(levels), func(l harness.Level) bool { return slices.Contains(but, l.Factor) })
+	}
+	return agree(keep(a), keep(b))
 }
 
 // baseOf finds the row of the baseline mode that row is compared with: the one

@@ -159,10 +159,23 @@ func (p *textInk) tables(tables []Table) {
 	}
 }
 
+func gateStyle(s GateStatus) string {
+	switch s {
+	case GateFailed:
+		return bold + red
+	case GateUnresolved:
+		return yellow
+	}
+	return ""
+}
+
 // foot is how far the numbers reach.
 func (p *textInk) foot(d *Document) {
 	if len(d.Tables) == 0 {
 		return
+	}
+	for i := range d.Gates {
+		p.wrapped("", "  ", d.Gates[i].Text, gateStyle(d.Gates[i].Status))
 	}
 	p.wrapped("", "", d.Scope, dim)
 	if !d.SelfCheck.Ran && len(d.Contrasts()) > 0 && d.Manifest != nil {

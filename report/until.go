@@ -17,6 +17,8 @@ type Stopper struct {
 	until    harness.Until
 	baseline string
 	pairs    []harness.ModePair
+	factors  []string // of modes
+	sides    []string // see Options.Sides
 	data     *Data
 	err      error // a record that cannot be used: then nothing is enough
 }
@@ -28,7 +30,7 @@ func NewStopper(e *harness.Experiment) *Stopper {
 		return nil
 	}
 	return &Stopper{until: *e.Plan.Until, baseline: e.Plan.Baseline, pairs: e.Plan.Compare,
-		data: newData(MaxIterations)}
+		factors: ModeFactors(e.Modes), sides: SidesOf(e.Workloads), data: newData(MaxIterations)}
 }
 
 // Observe takes in a record.
@@ -46,7 +48,7 @@ func (s *Stopper) Enough(int) (reason string, ok bool) {
 	if s.err != nil {
 		return "", false
 	}
-	b, err := s.data.build(Options{Baseline: s.baseline, Compare: s.pairs})
+	b, err := s.data.build(Options{Baseline: s.baseline, Compare: s.pairs, ModeFactors: s.factors, Sides: s.sides})
 	if err != nil {
 		return "", false
 	}

@@ -82,15 +82,24 @@ func (a *app) aaRun(cmd *cobra.Command, name string, f *aaFlags) error {
 	if err != nil {
 		return err
 	}
-	plan, err := makePlan(e)
-	if err != nil {
-		return err
-	}
 	w, err := a.newWork(cmd.Context(), prefs)
 	if err != nil {
 		return err
 	}
 	defer w.close()
+	packages, err := w.prepareGo(cmd.Context(), e, true)
+	if err != nil {
+		return err
+	}
+	if len(packages) > 0 {
+		if e, opt, err = src.load(prefs, slices.Concat(set, packages)); err != nil {
+			return err
+		}
+	}
+	plan, err := makePlan(e)
+	if err != nil {
+		return err
+	}
 	if err := w.admit(e); err != nil {
 		return err
 	}

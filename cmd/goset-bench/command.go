@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
+
+	"goset/internal/cli"
 )
 
 // The exit codes of goset-bench.
@@ -15,7 +16,8 @@ const (
 	exitDone        = 0
 	exitFailed      = 1 // a run or a layer failed
 	exitUsage       = 2 // usage or experiment faults
-	exitWorse       = 3 // compare -fail-on: a cell is surely worse
+	exitWorse       = 3 // -fail-on: something is surely worse
+	exitUnresolved  = 4 // -strict: a comparison cannot be told from its bound
 	exitInterrupted = 130
 )
 
@@ -50,7 +52,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		first = args[0]
 	}
 	root := a.root(first)
-	root.SetArgs(oneDash(args))
+	root.SetArgs(cli.OneDash(args))
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -86,7 +88,7 @@ func (a *app) root(only string) *cobra.Command {
 		Use:           "goset-bench",
 		Short:         "Run benchmark experiments under modes of CPU isolation",
 		Long:          rootHelp,
-		Version:       version(),
+		Version:       cli.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
@@ -97,7 +99,7 @@ func (a *app) root(only string) *cobra.Command {
 		root.AddCommand(a.workloadCommand())
 		return root
 	}
-	root.AddCommand(a.runCommand(), a.planCommand(), a.resumeCommand(), a.reportCommand(), a.listCommand(), a.workloadCommand(),
+	root.AddCommand(a.runCommand(), a.goCommand(), a.planCommand(), a.resumeCommand(), a.reportCommand(), a.listCommand(), a.workloadCommand(),
 		a.compareCommand(), a.aaCommand(), a.restoreCommand(), a.guardCommand())
 	return root
 }
@@ -110,42 +112,10 @@ own, and prints median, interval, sd and spread per mode, with CSV beside it.
   goset-bench run quickstart            four kernels under three modes, a minute
   goset-bench plan published            what a file would do here; changes nothing
   goset-bench run -runs 10 -- ./task    any command, without a file
+  goset-bench go -ref main -ref . ./... Go benchmarks of two refs
   goset-bench compare MONDAY TUESDAY    which cells differ, and how sure that is
   goset-bench aa quickstart             the noise floor of this machine
 
 Flags may be written with one dash or two. Exit codes: 0 done, 1 a run or a
-layer failed, 2 usage or experiment faults, 3 worse than compare -fail-on allows,
-130 interrupted.`
-
-// oneDash lets every long flag be written with one dash, as Go's own tools
-// do: pflag would read -runs as a cluster of one-letter flags. Words after
-// "--" are the measured command's and stay as they are.
-func oneDash(args []string) []string {
-	out := make([]string, 0, len(args))
-	for i, arg := range args {
-		if arg == "--" {
-			return append(out, args[i:]...)
-		}
-		if len(arg) > 2 && arg[0] == '-' && letter(arg[1]) && arg[2] != '=' {
-			arg = "-" + arg
-		}
-		out = append(out, arg)
-	}
-	return out
-}
-
-func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
-
-// nearest is "" or a hint that names the candidate closest to word.
-func nearest(word string, candidates []string) string {
-	best, at := "", 4
-	for _, c := range candidates {
-		if d := distance(strings.ToLower(word), strings.ToLower(c)); d < at && d < len(c) {
-			best, at = c, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (did you mean %q?)", best)
-}
+layer failed, 2 usage or experiment faults, 3 worse than -fail-on allows, 4
+with -strict that cannot be told, 130 interrupted.`

@@ -127,7 +127,11 @@ func printTimes(out *bufio.Writer, e *harness.Experiment, p *harness.Plan) {
 	}
 	idle := round(time.Duration(len(p.Runs)) * e.Plan.Idle)
 	if est.Known() {
-		fmt.Fprintf(out, "time: about %s, of it %s idle\n", round(est.Total), idle)
+		bound := "about"
+		if e.Plan.Until != nil {
+			bound = "at most about"
+		}
+		fmt.Fprintf(out, "time: %s %s, of it %s idle\n", bound, round(est.Total), idle)
 		return
 	}
 	fmt.Fprintf(out, "time: at least %s, of it %s idle, and the runs of %s on top: expect = \"3s\" in a workload has them counted\n",

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/viper"
 
 	"goset/harness"
+	"goset/internal/cli"
 )
 
 // preference is one thing a person may set by flag, by GOSET_BENCH_NAME or in
@@ -78,7 +79,7 @@ func checkEnv(environ []string) error {
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
 		if strings.HasPrefix(name, envPrefix+"_") && value != "" && !slices.Contains(known, name) {
-			faults = append(faults, fmt.Errorf("%s: no preference has this variable%s", name, nearest(name, known)))
+			faults = append(faults, fmt.Errorf("%s: no preference has this variable%s", name, cli.Nearest(name, known)))
 		}
 	}
 	if len(faults) > 0 {
@@ -118,7 +119,7 @@ func (p *preferences) checkConfig() error {
 	var faults []error
 	for _, key := range p.below.AllKeys() {
 		if !slices.Contains(known, key) {
-			faults = append(faults, fmt.Errorf("%s: unknown preference %q%s", p.config, key, nearest(key, known)))
+			faults = append(faults, fmt.Errorf("%s: unknown preference %q%s", p.config, key, cli.Nearest(key, known)))
 		}
 	}
 	if len(faults) > 0 {

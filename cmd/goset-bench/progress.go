@@ -70,6 +70,8 @@ func (p *progress) event(e harness.Event) {
 		p.bar(e.Progress, func() string { return where(e.Treatment, p.plan.Runs[e.Run].Block) })
 	case harness.RunEnded:
 		p.ended(e)
+	case harness.Building:
+		p.line("building %d test %s", len(e.Tasks), plural(len(e.Tasks), "binary", "binaries"))
 	case harness.StoppedEarly:
 		p.line("stopped after round %d of %d: %s", e.Block, e.Blocks, e.Reason)
 	case harness.Warning:
@@ -109,6 +111,10 @@ func (p *progress) ended(e harness.RunEnded) {
 	}
 }
 
+// tailColumns bounds a line of a bad run's output, which may be one of two
+// thousand bytes without an end.
+const tailColumns = 200
+
 // tailLines gives the last n lines of a text, with control characters shown
 // and not sent to the terminal.
 func tailLines(tail []byte, n int) []string {
@@ -116,7 +122,11 @@ func tailLines(tail []byte, n int) []string {
 	if len(lines) == 1 && lines[0] == "" {
 		return nil
 	}
+	lines = lines[max(0, len(lines)-n):]
 	for i, l := range lines {
+		if r := []rune(l); len(r) > tailColumns {
+			l = "…" + string(r[len(r)-tailColumns+1:])
+		}
 		lines[i] = strings.Map(func(r rune) rune {
 			if r < ' ' && r != '\t' || r == 0x7f {
 				return '?'
@@ -124,7 +134,7 @@ func tailLines(tail []byte, n int) []string {
 			return r
 		}, l)
 	}
-	return lines[max(0, len(lines)-n):]
+	return lines
 }
 
 // status is the text of the bar: how far, how long, what became of the runs,
@@ -207,6 +217,13 @@ func (p *progress) end() {
 		fmt.Fprint(p.w, clear)
 		p.drawn = false
 	}
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }
 
 func round(d time.Duration) time.Duration { return d.Round(time.Second) }

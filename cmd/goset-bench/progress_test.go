@@ -113,6 +113,9 @@ func TestQuietShowsFailuresAlone(t *testing.T) {
 }
 
 func TestTailLines(t *testing.T) {
+	if got := tailLines([]byte(strings.Repeat("x", 2000)+"end"), 1); len([]rune(got[0])) != tailColumns || !strings.HasPrefix(got[0], "…") || !strings.HasSuffix(got[0], "xend") {
+		t.Errorf("a long line: %q", got)
+	}
 	for _, c := range []struct {
 		tail string
 		n    int

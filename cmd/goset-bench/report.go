@@ -43,6 +43,7 @@ with pass, fail or not applicable and the reason.`,
 		},
 	}
 	f.table.add(cmd.Flags())
+	f.table.gate.add(cmd.Flags())
 	cmd.Flags().StringVar(&f.format, "format", "text", formats)
 	cmd.Flags().StringVar(&f.plots, "plots", "", "write every plot as SVG and PNG into this folder")
 	cmd.Flags().BoolVar(&f.write, "write", false, "write the derived files of the folder anew")
@@ -83,7 +84,7 @@ func (a *app) report(cmd *cobra.Command, args []string, f *reportFlags) error {
 		if err != nil {
 			return err
 		}
-		return a.write(cmd.Context(), r, args[0], true, style)
+		return a.write(cmd.Context(), r, args[0], true, "text", style)
 	}
 	return a.reprint(cmd, results, opt, f, style)
 }
@@ -113,7 +114,10 @@ func (a *app) reprint(cmd *cobra.Command, src report.Source, opt report.Options,
 	if f.plots != "" {
 		return a.plots(cmd.Context(), r, f.plots)
 	}
-	return a.print(cmd.Context(), r, f.format, style)
+	if err := a.print(cmd.Context(), r, f.format, style); err != nil {
+		return err
+	}
+	return f.table.gate.judge(doc)
 }
 
 // plots writes the plot files and says where they are.

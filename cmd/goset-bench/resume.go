@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"goset/harness"
+	"goset/internal/cli"
 )
 
 func (a *app) resumeCommand() *cobra.Command {
@@ -28,6 +29,7 @@ hold the runs of all sessions.`,
 	cmd.Flags().BoolVar(&asRecorded, "as-recorded", false, "go on with the recorded experiment though its file has changed")
 	addRunningFlags(cmd.Flags())
 	f.add(cmd.Flags())
+	f.addFormat(cmd.Flags())
 	return cmd
 }
 
@@ -55,8 +57,11 @@ func (a *app) resume(cmd *cobra.Command, dir string, asRecorded bool, f *tableFl
 	if err := w.admit(e); err != nil {
 		return err
 	}
+	if _, err := w.prepareGo(cmd.Context(), e, false); err != nil {
+		return err
+	}
 	s := w.session(e, dir)
-	s.Provenance = harness.Provenance{Tool: version(), Argv: os.Args, Host: hostFacts()}
+	s.Provenance = harness.Provenance{Tool: cli.Version(), Argv: os.Args, Host: hostFacts()}
 	o := harness.ResumeOptions{Load: recorded, Current: current, AsRecorded: asRecorded}
 	return w.execute(cmd.Context(), f, func(ctx context.Context) (harness.Summary, error) {
 		return harness.Resume(ctx, dir, s, o)

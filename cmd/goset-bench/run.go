@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"goset/harness"
+	"goset/internal/cli"
 	"goset/isolation"
 )
 
@@ -55,6 +57,7 @@ that -modes names.`,
 	addRunningFlags(cmd.Flags())
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "result folder; default: a new one below -results")
 	f.table.add(cmd.Flags())
+	f.table.addFormat(cmd.Flags())
 	return cmd
 }
 
@@ -103,11 +106,12 @@ func (a *app) runExperiment(cmd *cobra.Command, args []string, f *runFlags) erro
 	if err != nil {
 		return err
 	}
+	return a.runSource(cmd, prefs, src, f)
+}
+
+// runSource runs a source to its end.
+func (a *app) runSource(cmd *cobra.Command, prefs *preferences, src source, f *runFlags) error {
 	e, opt, err := src.load(prefs, f.set)
-	if err != nil {
-		return err
-	}
-	plan, err := makePlan(e)
 	if err != nil {
 		return err
 	}
@@ -116,6 +120,19 @@ func (a *app) runExperiment(cmd *cobra.Command, args []string, f *runFlags) erro
 		return err
 	}
 	defer w.close()
+	packages, err := w.prepareGo(cmd.Context(), e, true)
+	if err != nil {
+		return err
+	}
+	if len(packages) > 0 {
+		if e, opt, err = src.load(prefs, slices.Concat(f.set, packages)); err != nil {
+			return err
+		}
+	}
+	plan, err := makePlan(e)
+	if err != nil {
+		return err
+	}
 	if err := w.admit(e); err != nil {
 		return err
 	}
@@ -201,7 +218,7 @@ func resultFolder(output, results, name string, now time.Time) (string, error) {
 
 // provenance is what the manifest says about this start.
 func provenance(src source, opt harness.LoadOptions) harness.Provenance {
-	p := harness.Provenance{Tool: version(), Source: src.path, Argv: os.Args, Host: hostFacts(), Settings: map[string]string{}}
+	p := harness.Provenance{Tool: cli.Version(), Source: src.path, Argv: os.Args, Host: hostFacts(), Settings: map[string]string{}}
 	for _, s := range opt.Overrides {
 		p.Overrides = append(p.Overrides, s.Key+"="+s.Value)
 		p.Settings[s.Key] = s.Origin

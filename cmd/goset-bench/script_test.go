@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +15,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// A session starts its guard from the file that runs, which is this test.
+	if len(os.Args) > 1 && os.Args[1] == guardWord {
+		os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	}
 	testscript.Main(m, map[string]func(){
 		"goset-bench": func() {
 			os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
@@ -27,6 +33,12 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("XDG_CONFIG_HOME", e.WorkDir+"/config")
+			// What is built once need not be built for every script.
+			out, err := exec.Command("go", "env", "GOCACHE").Output()
+			e.Setenv("HOST_GOCACHE", strings.TrimSpace(string(out)))
+			if err != nil {
+				e.Setenv("HOST_GOCACHE", e.WorkDir+"/gocache")
+			}
 			// Scripts run side by side, and beside whoever uses this machine.
 			lock := e.WorkDir + "/.lock"
 			e.Setenv("GOSET_BENCH_LOCK", lock)
@@ -46,6 +58,7 @@ func TestScripts(t *testing.T) {
 			"exits":     exits,
 			"recompute": recompute,
 			"waitfile":  waitFile,
+			"waitgone":  waitGone,
 		},
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})
@@ -72,15 +85,22 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // waitFile waits until a file is there: waitfile NAME.
-func waitFile(ts *testscript.TestScript, neg bool, args []string) {
+func waitFile(ts *testscript.TestScript, neg bool, args []string) { waitFor(ts, neg, args, true) }
+
+// waitGone waits until no file of a pattern is there: waitgone PATTERN.
+func waitGone(ts *testscript.TestScript, neg bool, args []string) { waitFor(ts, neg, args, false) }
+
+func waitFor(ts *testscript.TestScript, neg bool, args []string, there bool) {
 	if neg || len(args) != 1 {
-		ts.Fatalf("usage: waitfile NAME")
+		ts.Fatalf("want one name")
 	}
-	name := ts.MkAbs(args[0])
+	pattern := ts.MkAbs(args[0])
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if _, err := os.Stat(name); err == nil {
+		found, err := filepath.Glob(pattern)
+		ts.Check(err)
+		if (len(found) > 0) == there {
 			return
 		}
 	}
-	ts.Fatalf("%s does not appear", args[0])
+	ts.Fatalf("%s: there %t is not reached", args[0], there)
 }

@@ -10,6 +10,7 @@ import (
 
 	"goset/experiments"
 	"goset/harness"
+	"goset/internal/cli"
 )
 
 // source is the text of an experiment and where it came from.
@@ -31,7 +32,7 @@ func findSource(arg string) (source, error) {
 	text, err := os.ReadFile(arg)
 	if errors.Is(err, os.ErrNotExist) && !strings.ContainsAny(arg, "/.") {
 		return source{}, usagef("cannot find experiment %q: no such file, and the shipped ones are %s%s; a command stands behind --, as in run -- %s",
-			arg, strings.Join(shipped, ", "), nearest(arg, shipped), arg)
+			arg, strings.Join(shipped, ", "), cli.Nearest(arg, shipped), arg)
 	}
 	if err != nil {
 		return source{}, usagef("cannot read experiment: %v", err)

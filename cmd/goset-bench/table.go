@@ -7,11 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"goset/harness"
+	"goset/internal/cli"
 	"goset/report"
 )
 
@@ -20,12 +23,20 @@ type tableFlags struct {
 	metrics []string
 	all     bool
 	topk    int
+	format  string // of the commands that run; "": text
+	gate    gateFlags
 }
 
 func (f *tableFlags) add(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.metrics, "metrics", nil, "metrics to show, as regular expressions of whole names")
 	fs.BoolVar(&f.all, "all", false, "show every metric")
 	fs.IntVar(&f.topk, "topk", 0, "show only the N metrics of each workload that vary most")
+}
+
+// addFormat is for the commands that run.
+func (f *tableFlags) addFormat(fs *pflag.FlagSet) {
+	fs.StringVar(&f.format, "format", "text", formats)
+	f.gate.add(fs)
 }
 
 // tableStyle is how a table looks on this stdout.
@@ -41,21 +52,14 @@ const widestTable = 140
 // unless NO_COLOR is set or the terminal is dumb.
 func (a *app) style(prefs *preferences) (tableStyle, error) {
 	s := tableStyle{}
-	f, isFile := a.stdout.(*os.File)
-	onTerminal := isFile && ansi(f)
-	if isFile && term.IsTerminal(int(f.Fd())) {
+	if f, ok := a.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
 			s.width = min(width, widestTable)
 		}
 	}
-	switch want := prefs.text("color", "auto"); want {
-	case "auto":
-		s.color = onTerminal && os.Getenv("NO_COLOR") == ""
-	case "always":
-		s.color = true
-	case "never":
-	default:
-		return s, usagef("cannot use color = %q: want auto, always or never", want)
+	var err error
+	if s.color, err = cli.Color(prefs.text("color", "auto"), a.stdout); err != nil {
+		return s, &exitError{exitUsage, err}
 	}
 	return s, nil
 }
@@ -66,6 +70,7 @@ func (f *tableFlags) options(m *harness.Manifest) (report.Options, error) {
 	if e, _, err := recorded(m); err == nil {
 		// Records do not say whose a factor is; the experiment does.
 		opt.ModeFactors = report.ModeFactors(e.Modes)
+		opt.Sides = report.SidesOf(e.Workloads)
 	}
 	return opt, f.choose(&opt)
 }
@@ -74,7 +79,10 @@ func (f *tableFlags) options(m *harness.Manifest) (report.Options, error) {
 func (f *tableFlags) choose(opt *report.Options) error {
 	opt.All, opt.TopK = f.all, f.topk
 	var err error
-	opt.Metrics, err = f.check()
+	if opt.Metrics, err = f.check(); err != nil {
+		return err
+	}
+	opt.FailOn, err = f.gate.bounds()
 	return err
 }
 
@@ -82,6 +90,12 @@ func (f *tableFlags) choose(opt *report.Options) error {
 // do so before they run.
 func (f *tableFlags) prefer(prefs *preferences) error {
 	f.metrics = prefs.list("metrics", f.metrics)
+	if _, err := f.gate.bounds(); err != nil {
+		return err
+	}
+	if f.format != "" && !slices.Contains(formatNames(), f.format) {
+		return badFormat(f.format)
+	}
 	_, err := f.check()
 	return err
 }
@@ -130,7 +144,7 @@ func (r *reading) page(ctx context.Context) (*report.Page, error) {
 
 // write puts the derived files, and the page where it is asked for, into a
 // result folder and the tables on stdout.
-func (a *app) write(ctx context.Context, r *reading, dir string, withPage bool, style tableStyle) error {
+func (a *app) write(ctx context.Context, r *reading, dir string, withPage bool, format string, style tableStyle) error {
 	if err := report.WriteDocument(ctx, dir, r.data, r.doc, r.src, r.opt); err != nil {
 		return failed(err)
 	}
@@ -143,18 +157,29 @@ func (a *app) write(ctx context.Context, r *reading, dir string, withPage bool, 
 			return failed(err)
 		}
 	}
-	if err := a.print(ctx, r, "text", style); err != nil {
+	if err := a.print(ctx, r, format, style); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "results: %s\n", dir)
+	// What a program reads is not to end in a line for people.
+	where := a.stdout
+	if format != "text" {
+		where = a.stderr
+	}
+	fmt.Fprintf(where, "results: %s\n", dir)
 	if withPage {
-		fmt.Fprintf(a.stdout, "page: %s\n", filepath.Join(dir, report.PageFile))
+		fmt.Fprintf(where, "page: %s\n", filepath.Join(dir, report.PageFile))
 	}
 	return nil
 }
 
 // formats are the inks that print knows, for messages and help.
-const formats = "text, markdown, latex, csv, contrasts, json, bench or html"
+const formats = "text, markdown, github, latex, csv, contrasts, json, bench or html"
+
+func formatNames() []string {
+	return strings.Split(strings.Replace(formats, " or ", ", ", 1), ", ")
+}
+
+func badFormat(format string) error { return usagef("cannot print as %q: want %s", format, formats) }
 
 // print writes a report in one ink.
 func (a *app) print(ctx context.Context, r *reading, format string, style tableStyle) error {
@@ -163,6 +188,7 @@ func (a *app) print(ctx context.Context, r *reading, format string, style tableS
 			return report.TextDocument(w, r.doc, report.TextOptions{Color: style.color, Width: style.width})
 		},
 		"markdown":  func(w io.Writer) error { return report.MarkdownDocument(w, r.doc) },
+		"github":    func(w io.Writer) error { return report.GitHub(w, r.doc) },
 		"latex":     func(w io.Writer) error { return report.LaTeX(w, r.doc) },
 		"csv":       func(w io.Writer) error { return report.SummaryCSV(w, r.doc.Tables) },
 		"contrasts": func(w io.Writer) error { return report.ContrastsCSV(w, r.doc.Tables) },
@@ -178,7 +204,7 @@ func (a *app) print(ctx context.Context, r *reading, format string, style tableS
 	}
 	ink, ok := inks[format]
 	if !ok {
-		return usagef("cannot print as %q: want %s", format, formats)
+		return badFormat(format)
 	}
 	if err := ink(a.stdout); err != nil {
 		return failed(fmt.Errorf("cannot print tables: %v", err))

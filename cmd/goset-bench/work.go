@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +26,7 @@ import (
 type work struct {
 	*app
 	runner     *harness.Runner
+	builder    *harness.GoBuilder // nil: no Go benchmarks
 	allowed    cpulist.Set
 	bestEffort bool
 	user       string             // who runs the tasks of modes that name nobody
@@ -90,6 +92,11 @@ func (w *work) prepare() error {
 }
 
 func (w *work) close() {
+	if w.builder != nil {
+		if err := w.builder.Close(); err != nil {
+			w.say(err.Error())
+		}
+	}
 	if err := w.release(); err != nil {
 		w.say(err.Error())
 	}
@@ -190,6 +197,9 @@ func (w *work) session(e *harness.Experiment, dir string) harness.Session {
 		User:       w.user,
 		BestEffort: w.bestEffort, Events: w.progress.event, Quiet: w.runner.Quiet,
 	}
+	if w.builder != nil {
+		s.Builder = w.builder
+	}
 	// Not a nil *Stopper in the interface.
 	if stop := report.NewStopper(e); stop != nil {
 		s.Stopper = stop
@@ -222,15 +232,21 @@ func (w *work) execute(parent context.Context, flags *tableFlags, session func(c
 	switch {
 	case errors.As(err, &changed):
 		return &exitError{exitUsage, err}
+	case errors.Is(err, context.Canceled):
+		return &exitError{exitInterrupted, err}
 	case err != nil && !interrupted:
 		return failed(err)
 	}
 	// A second Ctrl-C ends the writing of tables as it would end any program.
 	stop()
-	if err := w.finish(parent, sum, flags, lasted); err != nil {
+	finished := w.finish(parent, sum, flags, lasted)
+	if finished != nil && !isGate(finished) {
+		return finished
+	}
+	if err := verdict(sum, interrupted); err != nil {
 		return err
 	}
-	return verdict(sum, interrupted)
+	return finished
 }
 
 // pageAfter is how long a session has to last for its page to be written
@@ -259,7 +275,11 @@ func (w *work) finish(ctx context.Context, sum harness.Summary, flags *tableFlag
 		return err
 	}
 	_, err = os.Stat(filepath.Join(sum.Dir, report.PageFile))
-	return w.write(ctx, r, sum.Dir, lasted >= pageAfter || err == nil, w.table)
+	format := cmp.Or(flags.format, "text")
+	if err := w.write(ctx, r, sum.Dir, lasted >= pageAfter || err == nil, format, w.table); err != nil {
+		return err
+	}
+	return flags.gate.judge(r.doc)
 }
 
 // verdict turns a summary into the exit code.

@@ -18,32 +18,37 @@ import (
 // may lists, for each package, the packages of ours that it may import. A name
 // that ends in "/..." stands for the package and all below it.
 var may = map[string][]string{
-	"cpulist":          {},
-	"metric":           {},
-	"stats":            {},
-	"internal/texttab": {},
-	"internal/arch":    {},
-	"experiments":      {},
-	"host":             {"cpulist"},
-	"rank":             {"cpulist", "host"},
-	"isolation":        {"cpulist", "host"},
-	"workloads":        {"metric"},
-	"workloads/*":      {"metric", "workloads/..."},
-	"harness":          {"cpulist", "metric", "host", "rank", "isolation"},
-	"report":           {"cpulist", "metric", "stats", "internal/texttab", "host", "rank", "isolation", "harness"},
-	"cmd/*":            {"..."},
-	"scripts/*":        {"..."},
+	"cpulist":               {},
+	"metric":                {},
+	"stats":                 {},
+	"internal/texttab":      {},
+	"internal/arch":         {},
+	"internal/cli":          {},
+	"internal/vmtest":       {"internal/vmtest/wire"},
+	"internal/vmtest/wire":  {},
+	"internal/vmtest/proof": {"internal/vmtest", "harness", "isolation"},
+	"internal/vmtest/agent": {"internal/vmtest/wire"},
+	"experiments":           {},
+	"host":                  {"cpulist"},
+	"rank":                  {"cpulist", "host"},
+	"isolation":             {"cpulist", "host"},
+	"workloads":             {"metric"},
+	"workloads/*":           {"metric", "workloads/..."},
+	"harness":               {"cpulist", "metric", "host", "rank", "isolation"},
+	"report":                {"cpulist", "metric", "stats", "internal/texttab", "host", "rank", "isolation", "harness"},
+	"cmd/*":                 {"..."},
+	"scripts/*":             {"..."},
 }
 
 // only lists the outside modules that belong to some packages alone.
 var only = map[string][]string{
 	"github.com/BurntSushi/toml": {"harness"},
 	"github.com/spf13/viper":     {"cmd/*"},
-	"github.com/spf13/cobra":     {"cmd/*"},
-	"github.com/spf13/pflag":     {"cmd/*"},
+	"github.com/spf13/cobra":     {"cmd/*", "internal/cli"},
+	"github.com/spf13/pflag":     {"cmd/*", "internal/cli"},
 	"gonum.org/v1/gonum":         {"stats", "report", "scripts/*"},
 	"gonum.org/v1/plot":          {"report"},
-	"golang.org/x/sys/unix":      {"host", "isolation"},
+	"golang.org/x/sys/unix":      {"host", "isolation", "internal/vmtest/..."},
 }
 
 // tests may use these anywhere, production code where `only` or nothing says.

@@ -291,7 +291,7 @@
     const f = p.figure, list = f.ratios;
     if (!list.length) return p.nothing("no baseline to compare with");
     const lane = lanes(p, list.length, 58);
-    // A run's own part: its ratio to the baseline's run of the same block, or its distance from its mode's median in sds of the baseline.
+    // A run's own part: its ratio to the baseline's run of the same block (to the baseline's median where runs share no blocks), or its distance from its mode's median in sds of the baseline.
     const own = new Map();
     const kept = runsOf(f.set).filter((r) => counts(r) && valueOf(r, f.metric) != null);
     const blocks = new Map(kept.map((r) => [r.row + ":" + r.block, valueOf(r, f.metric)]));
@@ -299,7 +299,7 @@
       const sd = f.sds[q.base], mid = f.boxes[q.row] ? f.boxes[q.row].median : null;
       for (const r of kept) {
         if (r.row !== q.row || own.has(r.id)) continue;
-        const v = valueOf(r, f.metric), base = blocks.get(q.base + ":" + r.block);
+        const v = valueOf(r, f.metric), base = q.blocks ? blocks.get(q.base + ":" + r.block) : f.boxes[q.base]?.median;
         const share = which === "median" ? v / base : mid == null || !sd ? NaN : Math.abs(v - mid) / sd;
         if (share > 0 && share < Infinity) own.set(r.id, [share, i]);
       }
@@ -601,6 +601,7 @@
   for (const s of document.querySelectorAll("select.counter")) {
     s.addEventListener("change", () => plots.filter((p) => s.parentElement.contains(p.host)).forEach((p) => p.draw()));
   }
+  addEventListener("beforeprint", () => { for (const d of document.querySelectorAll("details")) d.open = true; });
   let wide = innerWidth, timer = 0;
   addEventListener("resize", () => {
     if (innerWidth === wide) return; // a phone's address bar moves only the height

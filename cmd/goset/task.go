@@ -1,0 +1,330 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"goset/cpulist"
+	"goset/harness"
+	"goset/host"
+	"goset/internal/cli"
+	"goset/isolation"
+	"goset/rank"
+)
+
+// task is one command from flags to exit status.
+type task struct {
+	*app
+	argv   []string
+	mode   isolation.Mode
+	relay  *relay
+	runner *harness.Runner
+	// session is the task's time on the machine; nil: nothing is changed.
+	session *isolation.Session
+
+	ranking   rank.Ranking
+	selection rank.Selection
+	siblings  cpulist.Set // the others of the task's cores
+	findings  isolation.Findings
+}
+
+// task runs a command, or a shell.
+func (a *app) task(cmd *cobra.Command, argv []string) (err error) {
+	if err := errors.Join(a.opt.check(cmd.Flags()), a.opt.checkTask()); err != nil {
+		return err
+	}
+	color, err := cli.Color(a.opt.color, a.stderr)
+	if err != nil {
+		return usageError{err}
+	}
+	t := &task{app: a, argv: argv, mode: a.opt.asked()}
+	if a.opt.shell {
+		t.argv = []string{shell()}
+	}
+	var ctx context.Context
+	t.relay, ctx = startRelay(cmd.Context())
+	// The relay is not stopped: the process ends with the task, and giving 60
+	// signals back takes more than half a millisecond.
+	if t.runner, err = harness.NewRunner(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.runner.Close()) }()
+	// The runner turns the collector off for its short runs; a task may run for
+	// days, and goset is off its CPUs.
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	if err := t.runner.Find(t.job()); err != nil {
+		return startFailure(err)
+	}
+	if err := t.open(ctx); err != nil {
+		return t.or(err)
+	}
+	defer func() { err = t.closing(err) }()
+	if err := t.choose(ctx); err != nil {
+		return t.or(err)
+	}
+	return t.execute(color)
+}
+
+// or is the end by a signal, or else the error.
+func (t *task) or(err error) error {
+	if ended := t.relay.ended(); ended != nil {
+		return ended
+	}
+	return err
+}
+
+// shell is the shell that the person has.
+func shell() string {
+	if s := os.Getenv("SHELL"); s != "" {
+		return s
+	}
+	return "/bin/sh"
+}
+
+// job is the task without what its choice adds.
+func (t *task) job() harness.Job {
+	return harness.Job{Argv: t.argv, Env: os.Environ(), Layers: t.mode, Foreground: true}
+}
+
+// startFailure gives a command that cannot be started the status that shells
+// give it.
+func startFailure(err error) error {
+	if e, ok := errors.AsType[*harness.StartError](err); ok {
+		return &exitError{code: e.ExitCode(), err: err}
+	}
+	return err
+}
+
+// choose refuses what cannot be held, and picks the CPUs. Nothing is changed.
+func (t *task) choose(ctx context.Context) error {
+	if t.opt.bestEffort {
+		t.mode = t.mode.BestEffort()
+	}
+	named := t.mode.CPUs
+	t.findings = check(t.mode)
+	if err := t.findings.Err(); err != nil {
+		return fmt.Errorf("cannot run %q here:\n%w\nRun it without them: -best-effort, or -optional %s", t.argv[0], err, t.findings.Refused()[0].Layer)
+	}
+	if named != "" {
+		return t.take(named)
+	}
+	return t.rank(ctx)
+}
+
+// check asks about the layers of a mode. Where the CPUs are yet to be chosen,
+// the ranking says better whether they can be had.
+func check(m isolation.Mode) isolation.Findings {
+	if m.CPUs != "" {
+		return isolation.Check(m)
+	}
+	m.CPUs = "quietest"
+	return slices.DeleteFunc(isolation.Check(m), func(u *isolation.Unsupported) bool { return u.Layer == "cpus" })
+}
+
+// take takes CPUs that were named. What they counted since boot is for the
+// report.
+func (t *task) take(list string) error {
+	set, err := cpulist.Parse(list)
+	if err != nil {
+		return usageError{fmt.Errorf("cannot use -cpus: %w", err)}
+	}
+	mode := t.mode
+	mode.N, mode.Include, mode.Exclude, mode.NUMA = 1, "", "", ""
+	if t.ranking, err = harness.NewChooser(host.Local).RankSinceBoot(mode); err != nil {
+		return err
+	}
+	t.selection = rank.Selection{Task: set.CPUs(), Set: set}
+	t.place()
+	t.selection.Housekeeper = t.ranking.Next(set.Union(t.siblings))
+	for i := range t.ranking.Places {
+		if p := &t.ranking.Places[i]; set.Contains(p.ID) {
+			p.Reason = "named"
+		}
+	}
+	return nil
+}
+
+// rank takes the quietest CPUs.
+func (t *task) rank(ctx context.Context) error {
+	var err error
+	if t.ranking, err = rankCPUs(ctx, host.Local, t.mode); err != nil {
+		return err
+	}
+	if t.selection, err = t.ranking.Take(t.mode.N); err != nil {
+		return err
+	}
+	t.place()
+	return nil
+}
+
+// rankCPUs watches the machine, or asks its counters since boot.
+func rankCPUs(ctx context.Context, root host.FS, mode isolation.Mode) (rank.Ranking, error) {
+	chooser := harness.NewChooser(root)
+	if mode.Sample == 0 {
+		return chooser.RankSinceBoot(mode)
+	}
+	return chooser.Rank(ctx, mode)
+}
+
+// place finds the siblings of the chosen CPUs.
+func (t *task) place() {
+	set := t.selection.Set
+	t.mode.CPUs = set.String()
+	for _, p := range t.ranking.Places {
+		if set.Contains(p.ID) {
+			t.siblings = t.siblings.Union(p.Siblings)
+		}
+	}
+	t.siblings = t.siblings.Minus(set)
+}
+
+// execute runs the task, and reports.
+func (t *task) execute(color bool) error {
+	watch, err := t.newWatch()
+	if err != nil {
+		return err
+	}
+	defer watch.close()
+	job := t.job()
+	job.CPUs, job.Started, job.Ended = t.selection.Set, watch.started, watch.ended
+	job.Starting, job.Tick, job.Every = watch.poller.Begin, watch.poller.Poll, t.opt.interval
+	// One CPU is all that the housekeeper has: more than one processor of the
+	// Go runtime would look for work there.
+	runtime.GOMAXPROCS(1)
+	if !t.relay.toTask(t.runner) {
+		return t.relay.ended()
+	}
+	// The task is ended by signals, which are passed on, and by nothing else.
+	res, err := t.runner.Execute(context.Background(), job)
+	if res.Start.IsZero() {
+		return startFailure(err)
+	}
+	for _, problem := range []error{err, watch.failed, t.report(res, watch, color)} {
+		if problem != nil {
+			fmt.Fprintf(t.stderr, "goset: %v\n", problem)
+		}
+	}
+	if res.Exit != 0 {
+		return &exitError{code: res.Exit}
+	}
+	return nil
+}
+
+// report makes the report, if anybody wants it.
+func (t *task) report(res harness.Result, w *watch, color bool) error {
+	if t.opt.quiet && t.opt.json == "" {
+		return nil
+	}
+	return t.write(t.newReport(res, w), color)
+}
+
+// write writes the report to where the flags say.
+func (t *task) write(r *taskReport, color bool) error {
+	var errs []error
+	if t.opt.json != "" {
+		errs = append(errs, writeTo(t.opt.json, t.stdout, func(w io.Writer) error { return writeJSON(w, r) }))
+	}
+	text := func(color bool) func(io.Writer) error {
+		return func(w io.Writer) error {
+			_, err := io.WriteString(w, r.text(color))
+			return err
+		}
+	}
+	switch {
+	case t.opt.report != "":
+		errs = append(errs, writeTo(t.opt.report, t.stdout, text(false)))
+	case !t.opt.quiet:
+		errs = append(errs, text(color)(t.stderr))
+	}
+	return errors.Join(errs...)
+}
+
+// writeTo writes a file, or stdout for "-".
+func writeTo(name string, stdout io.Writer, write func(io.Writer) error) error {
+	if name == "-" {
+		return write(stdout)
+	}
+	var b strings.Builder
+	if err := write(&b); err != nil {
+		return err
+	}
+	if err := os.WriteFile(name, []byte(b.String()), 0o644); err != nil {
+		return fmt.Errorf("cannot write the report: %w", err)
+	}
+	return nil
+}
+
+// watch is the housekeeper: it polls while the task runs, from CPUs that are
+// not the task's.
+type watch struct {
+	poller    *host.Poller
+	keeper    int
+	kept      *isolation.Kept
+	telemetry *host.Telemetry
+	scheduler *string
+	failed    error
+}
+
+func (t *task) newWatch() (*watch, error) {
+	p, err := host.Local.NewPoller(host.PollOptions{Task: t.selection.Set, Siblings: t.siblings, Interval: t.opt.interval, Proven: proven()})
+	if err != nil {
+		return nil, fmt.Errorf("cannot watch the task's CPUs: %w", err)
+	}
+	return &watch{poller: p, keeper: t.selection.Housekeeper}, nil
+}
+
+func (w *watch) close() {
+	// Files of procfs lose nothing when they are closed.
+	_ = w.poller.Close()
+}
+
+// started settles goset on the housekeeper's CPU. By then no thread of goset is
+// on the task's CPUs or their siblings: the runner has seen to it.
+func (w *watch) started(int) {
+	if w.keeper < 0 {
+		return
+	}
+	keeper := cpulist.Of(w.keeper)
+	allowed, err := isolation.Allowed()
+	if err != nil {
+		w.failed = err
+		return
+	}
+	if !allowed.Equal(keeper) && keeper.SubsetOf(allowed) {
+		w.kept, w.failed = isolation.KeepTo(keeper)
+	}
+}
+
+// ended reads for the last time.
+func (w *watch) ended(pid int) {
+	w.telemetry = w.poller.End(pid)
+	if p, err := host.Local.Process(pid); err == nil {
+		w.scheduler = scheduler(p)
+	}
+	w.failed = errors.Join(w.failed, w.kept.Restore())
+}
+
+// scheduler names a policy; nil where the kernel does not say it.
+func scheduler(p *host.Process) *string {
+	if p.Policy == nil {
+		return nil
+	}
+	names := map[int]string{0: "SCHED_OTHER", 1: "SCHED_FIFO", 2: "SCHED_RR", 3: "SCHED_BATCH", 5: "SCHED_IDLE", 6: "SCHED_DEADLINE", 7: "SCHED_EXT"}
+	name, ok := names[*p.Policy]
+	if !ok {
+		name = fmt.Sprintf("policy %d", *p.Policy)
+	}
+	if p.Priority != nil && *p.Priority > 0 {
+		return new(fmt.Sprintf("%s, priority %d", name, *p.Priority))
+	}
+	return new(fmt.Sprintf("%s, nice %d", name, p.Nice))
+}

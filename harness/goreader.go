@@ -1,0 +1,77 @@
+package harness
+
+import (
+	"strconv"
+	"strings"
+
+	"goset/metric"
+)
+
+// goReader reads the benchmarks of a test binary that was run with -test.cpu,
+// so that what a "-4" at the end of a name means is known: GOMAXPROCS when that
+// is 4, and the benchmark's own otherwise.
+//
+// Each benchmark and unit is a metric "package.Name/sub unit"; b.N is the metric
+// "package.Name/sub b.N", which tables leave out.
+type goReader struct{ procs int }
+
+func (goReader) metrics() []metric.Metric { return nil }
+
+func (r goReader) read(res *Result, out *extraction) {
+	v := viewOf(res.Stdout)
+	if v.lost > 0 {
+		out.refuse("cannot read benchmarks: %s (raise plan.output)", v.cut("stdout"))
+		return
+	}
+	bench, err := readBench(v.head)
+	if err != nil {
+		out.refuse("cannot read benchmarks: %v", err)
+		return
+	}
+	if bench.unread > 0 {
+		out.warn("%s", bench.complaint())
+	}
+	if len(bench.lines) == 0 {
+		out.refuse("no benchmark gave a result: -bench matches none of this package, or none ended well")
+		return
+	}
+	seen := map[string]bool{}
+	for _, l := range bench.lines {
+		r.line(&bench, l, seen, out)
+	}
+}
+
+// line takes in one result. A metric that is there twice is an error of the
+// program: with -test.count=1 each benchmark ends once.
+func (r goReader) line(bench *benchOutput, l benchLine, seen map[string]bool, out *extraction) {
+	name := l.name
+	if r.procs > 1 {
+		name = strings.TrimSuffix(name, "-"+strconv.Itoa(r.procs))
+	}
+	full := name
+	if l.pkg != "" {
+		full = l.pkg + "." + name
+	}
+	add := func(m metric.Metric, unit string, v float64) {
+		m.Benchmark, m.Package, m.Line = name, l.pkg, unit
+		if seen[m.Name] {
+			out.refuse("benchmark %q gave %q twice in one run", full, unit)
+			return
+		}
+		seen[m.Name] = true
+		out.value(m, v)
+	}
+	for _, bv := range l.values {
+		key := metric.CleanName(full + " " + bv.unit)
+		v, base, err := bv.inBase()
+		if err != nil {
+			// Absent, and said: the other numbers of the line are good.
+			out.warn("metric %q is left out: %v", key, err)
+			continue
+		}
+		add(bench.describe(key, bv.unit, base), bv.unit, v)
+	}
+	if l.iters > 0 {
+		add(metric.Metric{Name: metric.CleanName(full + " " + metric.Iterations), Better: metric.Unknown}, metric.Iterations, float64(l.iters))
+	}
+}

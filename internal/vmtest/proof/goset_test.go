@@ -1,0 +1,148 @@
+//go:build linux
+
+package proof
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"goset/internal/vmtest"
+)
+
+// TestGosetCommands runs the commands that the README shows, and leaves the
+// machine as it was.
+func TestGosetCommands(t *testing.T) {
+	onKernels(t, smt, func(t *testing.T, g *vmtest.Guest) {
+		before := g.Snapshot()
+		if r := g.Run("goset", "--", "sh", "-c", "exit 3"); r.Exit != 3 || !strings.Contains(string(r.Stderr), "Selection") {
+			t.Errorf("one CPU: exit %d\n%s", r.Exit, r.Stderr)
+		}
+		if r := g.Run("goset", "-n", "5", "-quiet", "--", "grep", "Cpus_allowed_list", "/proc/self/status"); r.Exit != 0 || cpusOf(string(r.Stdout)) != 5 {
+			t.Errorf("five CPUs: exit %d, %s%s", r.Exit, r.Stdout, r.Stderr)
+		}
+		r := g.Run("goset", "-n", "1", "-cgroup", "-steer", "-fence", "--", "cat", "/proc/self/cgroup")
+		if r.Exit != 0 || !strings.Contains(string(r.Stdout), "goset-") {
+			t.Errorf("isolated: exit %d, %s%s", r.Exit, r.Stdout, r.Stderr)
+		}
+		for _, layer := range []string{"cgroup", "fence", "steer"} {
+			if !strings.Contains(string(r.Stderr), layer) || strings.Contains(string(r.Stderr), "NOT HELD") {
+				t.Errorf("layer %s:\n%s", layer, r.Stderr)
+			}
+		}
+		if r := g.Run("goset"); r.Exit != 0 || !strings.Contains(string(r.Stdout), "8 threads") && !strings.Contains(string(r.Stdout), "2 threads") {
+			t.Errorf("show: exit %d\n%s%s", r.Exit, r.Stdout, r.Stderr)
+		}
+		gone(g)
+		g.Same(before)
+	})
+}
+
+// cpusOf counts the CPUs of a status line "Cpus_allowed_list: 1-3,5".
+func cpusOf(line string) int {
+	n := 0
+	_, list, _ := strings.Cut(strings.TrimSpace(line), ":")
+	for part := range strings.SplitSeq(strings.TrimSpace(list), ",") {
+		from, to, ranged := strings.Cut(part, "-")
+		first, err1 := strconv.Atoi(from)
+		last, err2 := strconv.Atoi(to)
+		switch {
+		case err1 != nil:
+		case !ranged:
+			n++
+		case err2 == nil:
+			n += last - first + 1
+		}
+	}
+	return n
+}
+
+// TestDisturbedCoreIsNotChosen disturbs a random core 200 times, by a spinning
+// process on one of its CPUs or by a storm of interrupts, and asks which CPU
+// would be taken.
+func TestDisturbedCoreIsNotChosen(t *testing.T) {
+	m := smt("6.1")
+	m.Devices = []string{"-blockdev", "driver=null-co,node-name=null,size=1073741824,read-zeroes=on",
+		"-device", "nvme,drive=null,serial=null,max_ioqpairs=3"}
+	g := vmtest.Boot(t, m)
+	const trials, cpus = 200, 8
+	random := rand.New(rand.NewPCG(1, 2))
+	chosen := 0
+	for i := range trials {
+		cpu := random.IntN(cpus)
+		script, kind := spinOn(cpu), "a spinning process"
+		disturbed := map[int]bool{cpu / 2: true}
+		if i%4 == 3 {
+			script, kind = stormFrom(cpu), "a storm of interrupts"
+			disturbed[servedBy(cpu)/2] = true
+		}
+		took := rankedFirst(t, g, script)
+		if disturbed[took/2] {
+			chosen++
+			t.Errorf("trial %d: %s on CPU %d, and CPU %d was chosen", i, kind, cpu, took)
+		}
+	}
+	t.Logf("the disturbed core was chosen in %d of %d trials", chosen, trials)
+}
+
+// rank is the question; the disturbance ends with it.
+const rankQuestion = `goset rank -sample 300ms -json -; kill $p; wait $p 2>/dev/null; true`
+
+func spinOn(cpu int) string {
+	return fmt.Sprintf("taskset %x sh -c 'while :; do :; done' & p=$!\n%s", 1<<cpu, rankQuestion)
+}
+
+// stormFrom reads from a disk that needs no time: every read raises an interrupt
+// on the CPU that serves the reader's queue.
+func stormFrom(reader int) string {
+	return fmt.Sprintf("taskset %x dd if=/dev/nvme0n1 of=/dev/null bs=4k iflag=direct 2>/dev/null & p=$!\n%s", 1<<reader, rankQuestion)
+}
+
+// servedBy is the CPU that a queue of an eight-CPU guest with three of them
+// interrupts: the last of those that share it.
+func servedBy(reader int) int { return [8]int{2, 2, 2, 5, 5, 5, 7, 7}[reader] }
+
+func rankedFirst(t *testing.T, g *vmtest.Guest, script string) int {
+	t.Helper()
+	var answer struct{ Task string }
+	text := g.Sh(script)
+	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+		t.Fatalf("%v in %q", err, text)
+	}
+	cpu, err := strconv.Atoi(answer.Task)
+	if err != nil {
+		t.Fatalf("took %q", answer.Task)
+	}
+	return cpu
+}
+
+// TestAuditProves holds the audit to its control, and the sources that are
+// polled to being silent.
+func TestAuditProves(t *testing.T) {
+	onKernels(t, smt, func(t *testing.T, g *vmtest.Guest) {
+		r := g.Run("sh", "-c", "HOME=/root goset audit -json - -state /run/goset-audit")
+		var audit struct {
+			Seen    bool `json:"control_seen"`
+			Sources []struct {
+				Source  string
+				Reads   int
+				Silent  bool
+				Verdict string
+			}
+		}
+		if err := json.Unmarshal([]byte(r.Stdout), &audit); err != nil {
+			t.Fatalf("exit %d, %v\n%s%s", r.Exit, err, r.Stdout, r.Stderr)
+		}
+		if r.Exit != 0 || !audit.Seen {
+			t.Errorf("exit %d, control seen %t\n%s", r.Exit, audit.Seen, r.Stderr)
+		}
+		for _, s := range audit.Sources {
+			if s.Reads > 0 && !s.Silent {
+				t.Errorf("%s: %s", s.Source, s.Verdict)
+			}
+		}
+	})
+}

@@ -1,0 +1,200 @@
+//go:build linux
+
+package proof
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"goset/internal/vmtest"
+)
+
+// goset is the mode that the published table runs, on chosen CPUs.
+const goset = `
+cpus = "2"
+cgroup = true
+fence = true
+steer = true
+`
+
+// TestPartition is scenario 1 and 3: the partition keeps everybody off, and
+// the masks of bystanders are as they were after it.
+func TestPartition(t *testing.T) {
+	onKernels(t, smt, func(t *testing.T, g *vmtest.Guest) {
+		pins := []string{"2", "2-3", "3,5", "0-7", "4"}
+		var bystanders []*vmtest.Process
+		for _, pin := range pins {
+			bystanders = append(bystanders, g.Start("agent", "on", pin, "agent", "sleep"))
+		}
+		hog := g.Start("agent", "spin")
+		before := g.Snapshot()
+		b := start(g, goset)
+
+		want(t, "CPUs of the task", g.Get("agent mask "+b.task), "2")
+		want(t, "CPUs of the root", g.Get("cat /sys/fs/cgroup/cpuset.cpus.effective"), "0-1,4-7")
+		want(t, "partition", g.Get("cat /sys/fs/cgroup/goset*/cpuset.cpus.partition | grep -v member"), "isolated")
+		want(t, "an outsider that pins itself there", g.Get(fmt.Sprintf("agent aff %d 2-3", hog.PID)), "EINVAL")
+		late := g.Start("agent", "spin")
+		for _, p := range []*vmtest.Process{hog, late} {
+			neverOn(t, g, p.PID, "2", "3")
+		}
+		r := b.done()
+		holds(t, r, "cpus", "cgroup", "fence", "steer")
+		g.Sh(fmt.Sprintf("kill -9 %d", late.PID))
+		late.Wait()
+		g.Same(before)
+		for i, p := range bystanders {
+			want(t, "mask of the bystander on "+pins[i], g.Get(fmt.Sprintf("agent mask %d", p.PID)), pins[i])
+		}
+	})
+}
+
+// neverOn looks again and again where the threads of a process run.
+func neverOn(t *testing.T, g *vmtest.Guest, pid int, forbidden ...string) {
+	t.Helper()
+	seen := g.Get(fmt.Sprintf("for i in 1 2 3 4 5 6 7 8 9 10; do agent where %d; done", pid))
+	for cpu := range strings.SplitSeq(seen, "\n") {
+		for _, f := range forbidden {
+			if cpu == f {
+				t.Errorf("process %d ran on CPU %s while it was fenced", pid, f)
+			}
+		}
+	}
+}
+
+// TestImpossibleCPUs is scenario 6: what cannot be had is refused with the
+// knob's name, and nothing is changed.
+func TestImpossibleCPUs(t *testing.T) {
+	onKernels(t, smt, func(t *testing.T, g *vmtest.Guest) {
+		before := g.Snapshot()
+		refused(g, "cpus = \"0-7\"\ncgroup = \"isolated\"\n", "cgroup")
+		g.Same(before)
+		refused(g, "cpus = \"99\"\n", "cpus", "99", "not on this machine")
+		g.Same(before)
+		g.Sh("echo 0 >/sys/devices/system/cpu/cpu5/online")
+		offline := g.Snapshot()
+		refused(g, "cpus = \"5\"\n", "cpus", "offline")
+		g.Same(offline)
+		g.Sh("echo 1 >/sys/devices/system/cpu/cpu5/online")
+	})
+}
+
+// TestBootIsolated is scenario 6 on a machine that was booted with isolated
+// CPUs: a partition of them has to be "isolated".
+func TestBootIsolated(t *testing.T) {
+	onKernels(t, func(kernel string) vmtest.Machine {
+		m := smt(kernel)
+		m.Append = "isolcpus=domain,managed_irq,2-3 nohz_full=4-5"
+		return m
+	}, func(t *testing.T, g *vmtest.Guest) {
+		before := g.Snapshot()
+		b := start(g, goset)
+		want(t, "CPUs of the task", g.Get("agent mask "+b.task), "2")
+		holds(t, b.done(), "cpus", "cgroup", "fence")
+		g.Same(before)
+		b = start(g, "cpus = \"4\"\ncgroup = true\n")
+		want(t, "CPUs of the task", g.Get("agent mask "+b.task), "4")
+		holds(t, b.done(), "cpus", "cgroup")
+		g.Same(before)
+	})
+}
+
+// TestHierarchies is scenario 7: whichever hierarchy has the controller is
+// used, and where none can be, the message says so.
+func TestHierarchies(t *testing.T) {
+	for name, c := range map[string]struct {
+		cgroup vmtest.Cgroup
+		where  string // the line of /proc/PID/cgroup that names the task's group
+	}{
+		"v1":          {vmtest.V1, ":cpuset:/goset"},
+		"hybrid":      {vmtest.Hybrid, ":cpuset:/goset"},
+		"v1, v2 mode": {vmtest.V2Mode, ":cpuset:/goset"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := smt("6.1")
+			m.Cgroup = c.cgroup
+			g := vmtest.Boot(t, m)
+			pinned := g.Start("agent", "on", "2", "agent", "sleep")
+			before := g.Snapshot()
+			b := start(g, "cpus = \"2\"\ncgroup = true\nsteer = true\n")
+			want(t, "CPUs of the task", g.Get("agent mask "+b.task), "2")
+			if got := g.Get("cat /proc/" + b.task + "/cgroup"); !strings.Contains(got, c.where) {
+				t.Errorf("groups of the task:\n%s\nwant %q", got, c.where)
+			}
+			holds(t, b.done(), "cpus", "cgroup", "steer")
+			g.Same(before)
+			want(t, "mask of the bystander", g.Get(fmt.Sprintf("agent mask %d", pinned.PID)), "2")
+		})
+	}
+	for name, cgroup := range map[string]vmtest.Cgroup{"read-only": vmtest.ReadOnly, "none": vmtest.None} {
+		t.Run(name, func(t *testing.T) {
+			m := smt("6.1")
+			m.Cgroup = cgroup
+			g := vmtest.Boot(t, m)
+			before := g.Snapshot()
+			refused(g, "cpus = \"2\"\ncgroup = true\n", "cgroup")
+			g.Same(before)
+			b := start(g, "cpus = \"2\"\ncgroup = true\n", "-best-effort")
+			want(t, "CPUs of the task", g.Get("agent mask "+b.task), "2")
+			r := b.done()
+			holds(t, r, "cpus")
+			if l := layer(t, r, "cgroup"); l.Held || l.Note == "" {
+				t.Errorf("the record says of the cgroup: %+v", l)
+			}
+			g.Same(before)
+		})
+	}
+}
+
+// TestHotplugByOthers is scenario 21: somebody takes a CPU of the fence away
+// while the run lasts. The run does not count, and the undo is clean.
+func TestHotplugByOthers(t *testing.T) {
+	onKernels(t, smt, func(t *testing.T, g *vmtest.Guest) {
+		before := g.Snapshot()
+		b := start(g, goset)
+		g.Sh("echo 0 >/sys/devices/system/cpu/cpu3/online")
+		b.end()
+		if r := b.record(); r.Outcome == "kept" {
+			t.Errorf("the run counts although CPU 3 went away: %+v", r.Layers)
+		}
+		g.Sh("echo 1 >/sys/devices/system/cpu/cpu3/online")
+		g.Same(before)
+	})
+}
+
+// TestLeftBehind is scenario 20: what the task leaves in its cgroup is ended.
+func TestLeftBehind(t *testing.T) {
+	onKernels(t, smt, func(t *testing.T, g *vmtest.Guest) {
+		before := g.Snapshot()
+		name := "/tmp/left"
+		g.Write(name+"/x.toml", strings.Replace(experiment(name, goset), `["/vm/bin/agent", "hold", "`+name+`"]`,
+			`["/bin/sh", "-c", "setsid agent sleep & sleep 100 & echo 1 s"]`, 1))
+		r := g.Run("goset-bench", "run", name+"/x.toml", "-quiet", "-o", name+"/out")
+		if r.Exit != 0 {
+			t.Errorf("exit %d\n%s%s", r.Exit, r.Stdout, r.Stderr)
+		}
+		g.Same(before)
+	})
+}
+
+// TestOldKernel is scenario 2: kernel 5.10 knows no "isolated", so that true
+// falls back to what holds, and says so, and the word itself is refused.
+func TestOldKernel(t *testing.T) {
+	if !vmtest.Fetched("5.10") {
+		t.Skip("the archive no longer has kernel 5.10")
+	}
+	g := vmtest.Boot(t, smt("5.10"))
+	before := g.Snapshot()
+	b := start(g, goset)
+	want(t, "CPUs of the task", g.Get("agent mask "+b.task), "2")
+	want(t, "partition", g.Get("cat /sys/fs/cgroup/goset*/cpuset.cpus.partition | grep -v member"), "root")
+	r := b.done()
+	holds(t, r, "cpus", "cgroup", "fence", "steer")
+	if l := layer(t, r, "cgroup"); !strings.Contains(l.Achieved, "root") || !strings.Contains(l.Note, "isolated") {
+		t.Errorf("the record does not say which partition holds, and why: %+v", l)
+	}
+	g.Same(before)
+	refused(g, "cpus = \"2\"\ncgroup = \"isolated\"\n", "cgroup", "isolated")
+	g.Same(before)
+}

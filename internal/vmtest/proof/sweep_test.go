@@ -1,0 +1,85 @@
+//go:build linux
+
+package proof
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"goset/internal/vmtest"
+)
+
+// layerSets are what is swept: all layers that change the machine, and all of
+// them but SMT. Taking CPUs offline and back takes an emulated machine seconds,
+// so that far fewer points of the first are tried unless all are asked for.
+var layerSets = []struct {
+	name, mode string
+	step       int
+}{
+	{"all layers but SMT", sweptSet, 13},
+	{"all layers", sweptSet + "smt = false\n", 61},
+}
+
+const sweptSet = `
+cpus = "2"
+cgroup = true
+fence = true
+steer = true
+nice = -5
+governor = "performance"
+frequency = "2GHz"
+memory = "256MiB"
+cpu_quota = "90%"
+aslr = false
+`
+
+// TestKillSweep is scenario 17: goset-bench is killed before every write to
+// /proc, /sys and the cgroups and before every sync of its journal. Once the
+// guard heals; once the guard is killed first, and the restore command heals.
+// All points take hours on an emulated machine, so that without
+// GOSET_SWEEP=full some are tried; scripts/kill-sweep tries all.
+func TestKillSweep(t *testing.T) {
+	onKernels(t, policies, func(t *testing.T, g *vmtest.Guest) {
+		g.Sh("echo 0 >" + cpu + "cpu7/online; echo 3 >/proc/irq/" + rng + "/smp_affinity_list")
+		g.Start("agent", "on", "3", "agent", "sleep")
+		g.Start("agent", "on", "2", "agent", "sleep")
+		for i, set := range layerSets {
+			name := fmt.Sprintf("/tmp/sweep%d", i)
+			g.Write(name+"/x.toml", strings.Replace(experiment(name, set.mode), `["/vm/bin/agent", "hold", "`+name+`"]`, `["/bin/echo", "1 s"]`, 1))
+			g.Write(name+"/run", "#!/bin/sh\nrm -rf "+name+"/out\nexec goset-bench run "+name+"/x.toml -quiet -o "+name+"/out\n")
+			g.Sh("chmod +x " + name + "/run")
+			step := set.step
+			if os.Getenv("GOSET_SWEEP") == "full" {
+				step = 1
+			}
+			for _, guard := range []string{"alive", "dead"} {
+				t.Run(set.name+", guard "+guard, func(t *testing.T) { sweep(t, g.On(t), guard, step, name+"/run") })
+			}
+		}
+	})
+}
+
+// sweep runs one sweep and prints what it printed.
+func sweep(t *testing.T, g *vmtest.Guest, guard string, step int, command string) {
+	p := g.Start("agent", "sweep", "-guard", guard, "-step", fmt.Sprint(step), "--", command)
+	r := p.WaitFor(3 * time.Hour)
+	out := "\n" + r.Stdout + r.Stderr
+	var points, tried, healed int
+	at := strings.LastIndex(out, "\npoints ")
+	if at < 0 {
+		t.Fatalf("the sweep ended early:\n%s", out)
+	}
+	if _, err := fmt.Sscanf(out[at+1:], "points %d tried %d healed %d", &points, &tried, &healed); err != nil {
+		t.Fatalf("%v in:\n%s", err, out)
+	}
+	t.Logf("kernel %s, guard %s: %s", g.Release, guard, strings.TrimSpace(out[at+1:]))
+	if healed != tried {
+		t.Errorf("healed %d of %d points:\n%s", healed, tried, out)
+	}
+	if points < 100 {
+		t.Errorf("the layers have %d points, want at least 100", points)
+	}
+}

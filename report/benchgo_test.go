@@ -1,0 +1,372 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"goset/harness"
+	"goset/metric"
+	"goset/stats"
+)
+
+// goMetrics are the metrics of one benchmark.
+func goMetrics(pkg, name string) []metric.Metric {
+	of := func(unit, base string, shown bool) metric.Metric {
+		m := metric.Metric{Name: pkg + "." + name + " " + unit, Unit: base, Better: metric.Lower, Shown: shown, Package: pkg, Benchmark: name, Line: unit}
+		if base != unit {
+			m.Show = unit
+		}
+		return m
+	}
+	return []metric.Metric{of("ns/op", "s/op", true), of("allocs/op", "allocs/op", true), of(metric.Iterations, "", false)}
+}
+
+// goData has two refs under two modes, n rounds each; ns gives the time of a
+// treatment in a round, in ns.
+func goData(t *testing.T, n int, ns func(treatment, round int) float64) (*Data, Options) {
+	t.Helper()
+	b := &builder{}
+	for _, mode := range []string{"unpinned", "goset"} {
+		for _, ref := range []string{"main", "."} {
+			b.treat("w", mode, "", lv("package", "./p"), lv("ref", ref))
+		}
+	}
+	ms := goMetrics("example.org/p", "X/size=10-8")
+	for round := range n {
+		for tr := range b.treatments {
+			v, _, _ := metric.Convert(ns(tr, round), "ns/op")
+			b.run(tr, round+1, map[string]float64{ms[0].Name: v, ms[1].Name: float64(2 + tr%2), ms[2].Name: float64(1000 + round), "wall": 1}, describe(ms...),
+				func(r *harness.Record) { r.Procs = 4 })
+		}
+	}
+	opts := Options{Experiment: "x", Treatments: b.treatments, Baseline: "unpinned", ModeFactors: []string{}, Sides: []string{"ref"},
+		Manifest: &harness.Manifest{Builds: []harness.GoBuild{{GoVersion: "go1.26.0", Treatments: []int{0, 1, 2, 3}}}}}
+	d, err := Collect(context.Background(), b.rs, b.treatments, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, opts
+}
+
+// noise is a fixed sequence between 0 and 1 without ties.
+func noise(i int) float64 {
+	x := uint64(i)*0x9e3779b97f4a7c15 + 0x1234567
+	x ^= x >> 31
+	x *= 0xbf58476d1ce4e5b9
+	x ^= x >> 27
+	return float64(x>>11) / (1 << 53)
+}
+
+// bench.txt has the lines as go test prints them, and what differs between
+// sides as configuration.
+func TestGoBenchText(t *testing.T) {
+	d, opts := goData(t, 2, func(tr, round int) float64 { return []float64{7.621, 8.5, 9, 10}[tr] + float64(round) })
+	var out bytes.Buffer
+	if err := Bench(&out, d, opts); err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
+	for _, want := range []string{"mode: unpinned\n", "mode: goset\n", "ref: main\n", "ref: .\n", "toolchain: go1.26.0\n", "pkg: example.org/p\n", "experiment: x\n",
+		"BenchmarkX/size=10-8-4 1000 7.621 ns/op 2 allocs/op\n", "BenchmarkX/size=10-8-4 1001 11 ns/op 3 allocs/op\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "wall") || strings.Contains(text, "b.N") {
+		t.Errorf("more than benchmarks:\n%s", text)
+	}
+}
+
+// benchstat, as go.mod pins it, reads our file without a word and finds the
+// same medians and the same p.
+func TestGoBenchstat(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds benchstat")
+	}
+	d, opts := goData(t, 9, func(tr, round int) float64 {
+		return 100 + 2*float64(tr%2) + 3*float64(tr/2) + 4*noise(tr*100+round)
+	})
+	doc, err := d.Document(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := Bench(&out, d, opts); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "bench.txt")
+	if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	table := &doc.Tables[0]
+	for _, c := range []struct {
+		col, filter string
+		row, base   int
+	}{{"mode", "ref:main", 2, 0}, {"mode", "ref:.", 3, 1}, {"ref", "mode:unpinned", 1, 0}, {"ref", "mode:goset", 3, 2}} {
+		at := slices.IndexFunc(table.Contrasts, func(x Contrast) bool { return x.Row == c.row && x.Base == c.base })
+		if at < 0 {
+			t.Errorf("%s, %s: rows %d and %d are not compared", c.col, c.filter, c.row, c.base)
+			continue
+		}
+		medians, p := benchstat(t, file, c.col, c.filter)
+		for i, row := range []int{c.base, c.row} {
+			if want := table.Rows[row].Summary.Median.V; math.Abs(medians[i]-want) > 1e-9*want {
+				t.Errorf("%s, %s: benchstat's median %d is %v, ours %v", c.col, c.filter, i, medians[i], want)
+			}
+		}
+		if want := table.Contrasts[at].MannWhitney.PBenchstat.V; math.Abs(p-want) > 0.0005001 {
+			t.Errorf("%s, %s: benchstat's p is %v, ours %v", c.col, c.filter, p, want)
+		}
+	}
+}
+
+// benchstat gives the medians in s/op and the p of a comparison of two columns.
+func benchstat(t *testing.T, file, col, filter string) (medians [2]float64, p float64) {
+	t.Helper()
+	cmd := exec.Command("go", "tool", "benchstat", "-format", "csv", "-col", col, "-filter", filter+" .unit:sec/op", file)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", cmd, err, stderr.Bytes())
+	}
+	if stderr.Len() > 0 {
+		t.Errorf("%v says: %s", cmd, stderr.Bytes())
+	}
+	r := csv.NewReader(bytes.NewReader(out))
+	r.FieldsPerRecord = -1
+	lines, err := r.ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range lines {
+		if !strings.HasPrefix(l[0], "X/size=10-8") || len(l) < 7 {
+			continue
+		}
+		// name, median, CI, median, CI, vs base, P
+		a, erra := strconv.ParseFloat(l[1], 64)
+		b, errb := strconv.ParseFloat(l[3], 64)
+		text, _, _ := strings.Cut(strings.TrimPrefix(l[6], "p="), " ")
+		v, errp := strconv.ParseFloat(text, 64)
+		if erra != nil || errb != nil || errp != nil {
+			t.Fatalf("cannot read %q", l)
+		}
+		return [2]float64{a, b}, v
+	}
+	t.Fatalf("no line of the benchmark in:\n%s", out)
+	return medians, p
+}
+
+// Sides are compared with their first level within each mode, modes with the
+// baseline at the same levels.
+func TestSides(t *testing.T) {
+	d, opts := goData(t, 6, func(tr, round int) float64 { return 100 + float64(tr) + noise(tr*7+round) })
+	doc, err := d.Document(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range doc.Tables[0].Contrasts {
+		got = append(got, c.X+"|"+c.Y)
+	}
+	want := []string{"unpinned ref=.|unpinned ref=main", "goset ref=.|goset ref=main", "goset ref=main|unpinned ref=main", "goset ref=.|unpinned ref=."}
+	if !slices.Equal(got, want) {
+		t.Errorf("compared %q, want %q", got, want)
+	}
+	if len(doc.Tables) != 2 || len(doc.Tables[0].Rows) != 4 {
+		t.Errorf("%d tables", len(doc.Tables))
+	}
+	if r := doc.Tables[0].Rows[1].MedianRatio; !r.OK || r.V <= 1 {
+		t.Errorf("ratio of the second ref: %+v", r)
+	}
+	got = SidesOf([]harness.Workload{{}, {Go: &harness.GoSpec{}, Params: []harness.Param{{Name: "ref", Levels: []string{"a", "b"}}, {Name: "tags", Levels: []string{"a"}}, {Name: "cpu", Levels: []string{"1", "2"}}}}})
+	if !slices.Equal(got, []string{"ref"}) {
+		t.Errorf("sides %q", got)
+	}
+}
+
+func TestParseBound(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want Bound
+	}{
+		{"ns/op>3%", Bound{Metric: "ns/op", Value: 0.03, Relative: true}},
+		{" ns/op > 3 % ", Bound{Metric: "ns/op", Value: 0.03, Relative: true}},
+		{"allocs/op>0", Bound{Metric: "allocs/op"}},
+		{"MB/s>2.5%", Bound{Metric: "MB/s", Value: 0.025, Relative: true}},
+		{"p.X/a>b ns/op>5ms", Bound{Metric: "p.X/a>b ns/op", Value: 5, Unit: "ms"}},
+		{"ns/op>1e3", Bound{Metric: "ns/op", Value: 1000}},
+	} {
+		c.want.Text = c.text
+		if got, err := ParseBound(c.text); err != nil || got != c.want {
+			t.Errorf("%q: %+v, %v, want %+v", c.text, got, err, c.want)
+		}
+	}
+	for _, text := range []string{"", "ns/op", ">3%", "ns/op>", "ns/op>x", "ns/op>=3%", "ns/op>3%%", "ns/op>1e999", "ns/op<3%", "ns/op>-3%"} {
+		if got, err := ParseBound(text); err == nil {
+			t.Errorf("%q: %+v, want an error", text, got)
+		}
+	}
+}
+
+func FuzzParseBound(f *testing.F) {
+	f.Add("ns/op>3%")
+	f.Add("allocs/op>1e3k")
+	f.Fuzz(func(t *testing.T, text string) {
+		b, err := ParseBound(text)
+		if err == nil && (b.Metric == "" || math.IsNaN(b.Value) || math.IsInf(b.Value, 0)) {
+			t.Errorf("%q: %+v", text, b)
+		}
+	})
+}
+
+// A bound fails when the interval lies beyond it, passes when the interval lies
+// within, and is open in between.
+func TestGates(t *testing.T) {
+	// Ref "." takes 10% more; it allocates 3 objects instead of 2.
+	d, opts := goData(t, 8, func(tr, round int) float64 { return (100 + noise(tr*7+round)) * (1 + 0.1*float64(tr%2)) })
+	for _, c := range []struct {
+		bound string
+		want  GateStatus
+	}{
+		{"ns/op>3%", GateFailed}, {"ns/op>20%", GatePassed}, {"ns/op>10%", GateUnresolved}, {"median>3%", GateFailed},
+		{"ns/op>5", GateFailed}, {"ns/op>1ms", GatePassed}, {"allocs/op>0", GateFailed}, {"allocs/op>1", GatePassed},
+		{"example.org/p.X/size=10-8 ns/op>3%", GateFailed},
+	} {
+		b, err := ParseBound(c.bound)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts.FailOn = []Bound{b}
+		doc, err := d.Document(opts)
+		if err != nil {
+			t.Fatalf("%s: %v", c.bound, err)
+		}
+		g := doc.Gates[0] // unpinned, "." against "main"
+		if g.Status != c.want || !strings.HasPrefix(g.Text, c.bound) || g.X != "unpinned ref=." {
+			t.Errorf("%s: %+v, want %s", c.bound, g, c.want)
+		}
+	}
+	for _, text := range []string{"ns>3%", "ns/op>3KB"} {
+		b, err := ParseBound(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts.FailOn = []Bound{b}
+		if doc, err := d.Document(opts); err == nil {
+			t.Errorf("%s: %+v, want an error", text, doc.Gates)
+		}
+	}
+}
+
+// A bound is about what is worse: of a rate the fall, of what has no good
+// direction any change.
+func TestGateDirections(t *testing.T) {
+	for _, c := range []struct {
+		better metric.Direction
+		lo, hi float64
+		want   GateStatus
+	}{
+		{metric.Lower, 0.04, 0.06, GateFailed}, {metric.Lower, 0.02, 0.06, GateUnresolved}, {metric.Lower, -0.9, 0.03, GatePassed},
+		{metric.Higher, 0.04, 0.06, GatePassed}, {metric.Higher, -0.06, -0.04, GateFailed}, {metric.Higher, -0.06, 0.5, GateUnresolved},
+		{metric.Unknown, 0.04, 0.06, GateFailed}, {metric.Unknown, -0.06, -0.04, GateFailed}, {metric.Unknown, -0.02, 0.03, GatePassed},
+		{metric.Unknown, -0.5, 0.01, GateUnresolved}, {metric.Unknown, -0.02, -0.01, GatePassed},
+	} {
+		g := Gate{CI: stats.Interval{Lo: c.lo, Hi: c.hi, OK: true}}
+		if g.judge(0.03, c.better); g.Status != c.want {
+			t.Errorf("%q, %v to %v: %s, want %s", c.better, c.lo, c.hi, g.Status, c.want)
+		}
+	}
+}
+
+// Below six rounds there is no interval at 95%, and so no judgement.
+func TestGatesOfFewRuns(t *testing.T) {
+	for n := range 4 {
+		d, opts := goData(t, n, func(tr, round int) float64 { return 100 * (1 + 9*float64(tr%2)) })
+		opts.FailOn = []Bound{{Text: "ns/op>3%", Metric: "ns/op", Value: 0.03, Relative: true}}
+		doc, err := d.Document(opts)
+		if n == 0 {
+			if err == nil {
+				t.Errorf("no run at all: %+v", doc.Gates)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range doc.Gates {
+			if g.Status != GateUnresolved || g.CI.OK {
+				t.Errorf("n = %d: %+v", n, g)
+			}
+		}
+	}
+}
+
+func TestGitHub(t *testing.T) {
+	d, opts := goData(t, 8, func(tr, round int) float64 { return (100 + noise(tr*7+round)) * (1 + 0.1*float64(tr%2)) })
+	opts.Title = "a|b"
+	opts.FailOn = []Bound{{Text: "ns/op>3%", Metric: "ns/op", Value: 0.03, Relative: true}}
+	doc, err := d.Document(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := GitHub(&out, doc); err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
+	for _, want := range []string{"## a\\|b\n", "- **ns/op&gt;3%: FAILED", "| **higher** |\n", "100.", "+10."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+	rows := 0
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "|") {
+			rows++
+			if n := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|"); n != 9 {
+				t.Errorf("%d bars in %q", n, line)
+			}
+		}
+	}
+	if rows != 2+8 {
+		t.Errorf("%d rows:\n%s", rows, text)
+	}
+}
+
+// The false alarms of the comparison of a ref with itself: from one set of A/A
+// runs of a benchmark, as it came from a busy machine, 100 repetitions of 20
+// rounds are drawn (simulated, since 100 experiments would take hours); at most
+// five may find the second side slower.
+func TestSelfComparisonsFindNothing(t *testing.T) {
+	set := selfRuns()
+	found, alarms := 0, 0
+	for rep := range 100 {
+		pick := func(tr, round int) float64 { return set[int(noise(rep*1000+tr*100+round)*float64(len(set)))] }
+		d, opts := goData(t, 20, pick)
+		opts.FailOn = []Bound{{Text: "ns/op>3%", Metric: "ns/op", Value: 0.03, Relative: true}}
+		doc, err := d.Document(opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := doc.Tables[0].Contrasts[0]
+		if c.Location.Verdict.Kind == stats.HigherVerdict {
+			found++
+		}
+		if doc.Gates[0].Status == GateFailed {
+			alarms++
+		}
+	}
+	if found > 5 || alarms > 5 {
+		t.Errorf("of 100 comparisons of equal sides %d found the second one slower and %d broke a bound of 3%%", found, alarms)
+	}
+}
