@@ -131,15 +131,6 @@ func (f *forker) common() {
 	f.fixed, f.calls = f.calls, nil
 }
 
-// inSession makes the child lead a session in place of a process group.
-func (f *forker) inSession() {
-	for i := len(f.births); i < len(f.calls); i++ {
-		if f.calls[i].nr == syscall.SYS_SETPGID {
-			f.calls[i] = call{nr: syscall.SYS_SETSID}
-		}
-	}
-}
-
 // resetHandlers takes this process's signal handlers from the child: one that
 // ran there would run in this process's memory. The exec resets them too, but
 // signals are unblocked before. clone3 does it in the kernel.
@@ -258,9 +249,6 @@ func (f *forker) prepare(c *child, job Job, path string, null int, b isolation.B
 		f.add(birth.Nr, birth.Args[:]...)
 	}
 	f.calls = append(f.calls, f.fixed...)
-	if b.Session {
-		f.inSession()
-	}
 	if job.Dir != "" {
 		if f.dir, err = syscall.BytePtrFromString(job.Dir); err != nil {
 			return err
@@ -268,7 +256,11 @@ func (f *forker) prepare(c *child, job Job, path string, null int, b isolation.B
 		f.add(syscall.SYS_CHDIR, uintptr(unsafe.Pointer(f.dir)))
 	}
 	if !job.Foreground {
-		f.add(syscall.SYS_SETPGID, 0, 0)
+		if b.Session {
+			f.add(syscall.SYS_SETSID)
+		} else {
+			f.add(syscall.SYS_SETPGID, 0, 0)
+		}
 		for to, from := range []int{null, c.stdout[1], c.stderr[1]} {
 			f.add(syscall.SYS_DUP3, uintptr(from), uintptr(to), 0)
 		}
