@@ -256,7 +256,11 @@ func (f *forker) prepare(c *child, job Job, path string, null int, b isolation.B
 		f.add(syscall.SYS_CHDIR, uintptr(unsafe.Pointer(f.dir)))
 	}
 	if !job.Foreground {
-		f.add(syscall.SYS_SETPGID, 0, 0)
+		if b.Session {
+			f.add(syscall.SYS_SETSID)
+		} else {
+			f.add(syscall.SYS_SETPGID, 0, 0)
+		}
 		for to, from := range []int{null, c.stdout[1], c.stderr[1]} {
 			f.add(syscall.SYS_DUP3, uintptr(from), uintptr(to), 0)
 		}

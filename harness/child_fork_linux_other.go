@@ -30,7 +30,7 @@ func (*forker) fork(c *child, job Job, path string, null int, wantPidfd bool, b 
 	if job.Foreground {
 		files = []uintptr{0, 1, 2}
 	}
-	sys := &syscall.SysProcAttr{Setpgid: !job.Foreground, Pdeathsig: syscall.SIGKILL, UseCgroupFD: b.Cgroup >= 0, CgroupFD: b.Cgroup}
+	sys := &syscall.SysProcAttr{Setpgid: !job.Foreground && !b.Session, Setsid: !job.Foreground && b.Session, Pdeathsig: syscall.SIGKILL, UseCgroupFD: b.Cgroup >= 0, CgroupFD: b.Cgroup}
 	if wantPidfd {
 		sys.PidFD = &pidfd
 	}

@@ -579,6 +579,22 @@ func TestAffinityOfGrandchildrenIsReadBack(t *testing.T) {
 	}
 }
 
+// A nice value counts against other sessions in a session of its own alone.
+func TestNiceTaskLeadsASession(t *testing.T) {
+	if text, err := os.ReadFile("/proc/sys/kernel/sched_autogroup_enabled"); err != nil || string(text) != "1\n" {
+		t.Skipf("unsupported here: no autogroups (%q, %v)", text, err)
+	}
+	job := shell(`read -r pid name state parent group session rest < /proc/$$/stat; echo $pid $group $session`)
+	nice := 5
+	for _, job.Layers.Nice = range []*int{nil, &nice} {
+		res := execute(t, newRunner(t), job)
+		f := strings.Fields(string(res.Stdout.Head))
+		if len(f) != 3 || f[0] != f[1] || (f[0] == f[2]) != (job.Layers.Nice != nil) {
+			t.Errorf("nice %v: process, group and session are %v", job.Layers.Nice != nil, f)
+		}
+	}
+}
+
 func TestLayersAreRefusedOrRecorded(t *testing.T) {
 	r := newRunner(t)
 	job := shell("echo ran")

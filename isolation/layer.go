@@ -60,6 +60,9 @@ type Birth struct {
 	// Calls are made in order, before anything else that the child does. What
 	// drops privileges comes last.
 	Calls []Call
+	// Session makes the child the leader of a session and not only of a
+	// process group.
+	Session bool
 
 	// placed is set by the layer that puts the child into a cpuset.
 	placed bool

@@ -14,14 +14,18 @@ import (
 // The scheduling policies of uapi/linux/sched.h that are asked for or seen.
 const schedFIFO = 1
 
+// autogroupSwitch is there where the kernel has autogroups, and 1 where they are
+// on.
+const autogroupSwitch = "/proc/sys/kernel/sched_autogroup_enabled"
+
 // niceLayer gives the child a nice value, and its autogroup the same one.
 //
-// The child leads a session of its own, and where autogroups are on
-// (CONFIG_SCHED_AUTOGROUP, the default of many distributions) a session
-// competes with other sessions as a whole: two busy sessions share a CPU
-// evenly whatever the nice values inside (measured: 157 to 157 ticks at 0
-// against -20; 17 to 313 with the nice value written to /proc/PID/autogroup as
-// well). So both are written. The global sysctl is not: it is everybody's.
+// Where autogroups are on (CONFIG_SCHED_AUTOGROUP, the default of many
+// distributions) a session competes with other sessions as a whole: two busy
+// sessions share a CPU evenly whatever the nice values inside (measured: 157 to
+// 157 ticks at 0 against -20; 17 to 313 with the nice value written to
+// /proc/PID/autogroup as well). So the child gets a session of its own, and
+// both are written. The global sysctl is not: it is everybody's.
 type niceLayer struct {
 	want    int
 	grouped bool // the autogroup was written
@@ -53,7 +57,12 @@ func (l *niceLayer) probe(*applied) *Unsupported {
 
 func (*niceLayer) enforce(*applied) error { return nil }
 
-func (l *niceLayer) birth(_ *applied, b *Birth) error {
+func (l *niceLayer) birth(r *applied, b *Birth) error {
+	if enabled, err := optionalFile(r.kernel, autogroupSwitch); err == nil && enabled == "1" {
+		// In the autogroup of the harness it would count among the harness's
+		// own alone.
+		b.Session = true
+	}
 	b.Calls = append(b.Calls, Call{
 		Layer: l.key(), What: fmt.Sprintf("set the nice value to %d", l.want),
 		Nr: unix.SYS_SETPRIORITY, Args: [5]uintptr{unix.PRIO_PROCESS, 0, uintptr(l.want)},
@@ -77,7 +86,7 @@ func (l *niceLayer) check(r *applied, at moment) {
 // group gives the child's autogroup the nice value. There is nothing to undo:
 // the autogroup ends with the session.
 func (l *niceLayer) group(k kernel, pid int) {
-	enabled, err := optionalFile(k, "/proc/sys/kernel/sched_autogroup_enabled")
+	enabled, err := optionalFile(k, autogroupSwitch)
 	if err != nil || enabled != "1" {
 		return
 	}

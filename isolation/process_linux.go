@@ -69,16 +69,31 @@ func (l *aslrLayer) check(r *applied, at moment) {
 		return
 	}
 	text, err := r.kernel.readFile(fmt.Sprintf("/proc/%d/personality", at.pid))
-	if isGone(err) {
+	if isGone(err) || errors.Is(err, unix.EACCES) && hasEnded(r.kernel, at.pid) {
+		// Only root can ask a process that has ended.
+		return
+	}
+	if err != nil {
+		l.add("", err, false, fmt.Sprintf("process %d", at.pid))
 		return
 	}
 	bits, perr := strconv.ParseUint(strings.TrimSpace(text), 16, 32)
 	on := bits&addrNoRandomize == 0
-	l.add(strconv.FormatBool(on), errors.Join(err, perr), on == l.want, fmt.Sprintf("process %d", at.pid))
+	l.add(strconv.FormatBool(on), perr, on == l.want, fmt.Sprintf("process %d", at.pid))
+}
+
+// hasEnded tells a process that is only waited for.
+func hasEnded(k kernel, pid int) bool {
+	text, err := k.readFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return isGone(err)
+	}
+	_, rest, _ := cutLast(text, ")")
+	return strings.HasPrefix(strings.TrimSpace(rest), "Z")
 }
 
 func (l *aslrLayer) state() LayerState {
-	s := l.readings.state(l.key(), strconv.FormatBool(l.want))
+	s := l.readings.fromExec(l.key(), strconv.FormatBool(l.want))
 	if !s.Held && l.readings.bad != "" {
 		s = s.with("a set-uid program clears it")
 	}
