@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && scenarios
 
 package proof
 
@@ -9,12 +9,6 @@ import (
 
 	"goset/internal/vmtest"
 )
-
-// gone waits until no guard is left: it never outlives its work.
-func gone(g *vmtest.Guest) {
-	g.T().Helper()
-	g.Until(`[ -z "$(agent guards)" ]`)
-}
 
 // TestSignals is scenario 16: whatever ends goset-bench or its task, the
 // machine is as before.

@@ -5,7 +5,6 @@ package proof
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
@@ -60,33 +59,6 @@ func cpusOf(line string) int {
 	return n
 }
 
-// TestDisturbedCoreIsNotChosen disturbs a random core 200 times, by a spinning
-// process on one of its CPUs or by a storm of interrupts, and asks which CPU
-// would be taken.
-func TestDisturbedCoreIsNotChosen(t *testing.T) {
-	m := smt("6.1")
-	m.Devices = []string{"-blockdev", "driver=null-co,node-name=null,size=1073741824,read-zeroes=on",
-		"-device", "nvme,drive=null,serial=null,max_ioqpairs=3"}
-	g := vmtest.Boot(t, m)
-	const trials, cpus = 200, 8
-	random := rand.New(rand.NewPCG(1, 2))
-	chosen := 0
-	for i := range trials {
-		cpu := random.IntN(cpus)
-		script, kind := spinOn(cpu), "a spinning process"
-		disturbed := map[int]bool{cpu / 2: true}
-		if i%4 == 3 {
-			script, kind = stormFrom(cpu), "a storm of interrupts"
-			disturbed[servedBy(cpu)/2] = true
-		}
-		took := rankedFirst(t, g, script)
-		if disturbed[took/2] {
-			chosen++
-			t.Errorf("trial %d: %s on CPU %d, and CPU %d was chosen", i, kind, cpu, took)
-		}
-	}
-	t.Logf("the disturbed core was chosen in %d of %d trials", chosen, trials)
-}
 
 // rank is the question; the disturbance ends with it.
 const rankQuestion = `goset rank -sample 300ms -json -; kill $p; wait $p 2>/dev/null; true`

@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && scenarios
 
 package proof
 
@@ -50,17 +50,6 @@ func TestSteering(t *testing.T) {
 		// The interrupt that the driver took down is another one now, and has
 		// the default that was in force: that is not the run's to undo.
 		g.Sh("echo 2 >/proc/irq/" + rng + "/smp_affinity_list")
-		g.Same(before)
-	})
-}
-
-// TestSteeringIsHeld is the verdict of scenario 8 without somebody who brings
-// up devices meanwhile.
-func TestSteeringIsHeld(t *testing.T) {
-	onKernels(t, smt, func(t *testing.T, g *vmtest.Guest) {
-		before := g.Snapshot()
-		b := start(g, goset)
-		holds(t, b.done(), "cpus", "cgroup", "fence", "steer")
 		g.Same(before)
 	})
 }

@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && scenarios
 
 package proof
 
@@ -37,18 +37,6 @@ func TestNoSMT(t *testing.T) {
 	b := start(g, "cpus = \"2\"\nsmt = false\nfence = true\ncgroup = true\n")
 	holds(t, b.done(), "cpus", "smt", "cgroup", "fence")
 	refused(g, "cpus = \"2\"\nsmt = true\n", "smt")
-	g.Same(before)
-}
-
-// TestOneCPU holds what can be held where there is one CPU, and refuses the
-// rest.
-func TestOneCPU(t *testing.T) {
-	g := vmtest.Boot(t, vmtest.Machine{SMP: "1", Kernel: "6.12"})
-	before := g.Snapshot()
-	b := start(g, "cpus = \"0\"\nnice = -5\n")
-	holds(t, b.done(), "cpus", "nice")
-	refused(g, "cpus = \"0\"\ncgroup = \"isolated\"\n", "cgroup")
-	refused(g, "cpus = \"0\"\nsteer = true\n", "steer")
 	g.Same(before)
 }
 
