@@ -59,7 +59,6 @@ func cpusOf(line string) int {
 	return n
 }
 
-
 // rank is the question; the disturbance ends with it.
 const rankQuestion = `goset rank -sample 300ms -json -; kill $p; wait $p 2>/dev/null; true`
 
