@@ -3,7 +3,10 @@
 package proof
 
 import (
+	"encoding/json"
+	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"goset/internal/vmtest"
@@ -36,3 +39,46 @@ func TestDisturbedCoreIsNotChosen(t *testing.T) {
 	}
 	t.Logf("the disturbed core was chosen in %d of %d trials", chosen, trials)
 }
+
+// servedBy is the CPU that a queue of an eight-CPU guest with three of them
+// interrupts: the last of those that share it.
+func servedBy(reader int) int { return [8]int{2, 2, 2, 5, 5, 5, 7, 7}[reader] }
+
+func rankedFirst(t *testing.T, g *vmtest.Guest, script string) int {
+	t.Helper()
+	var answer struct{ Task string }
+	text := g.Sh(script)
+	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+		t.Fatalf("%v in %q", err, text)
+	}
+	cpu, err := strconv.Atoi(answer.Task)
+	if err != nil {
+		t.Fatalf("took %q", answer.Task)
+	}
+	return cpu
+}
+
+// burn is the flag with which the task burns its CPU while it waits.
+func burn(b *bench) []string {
+	return []string{"-set", fmt.Sprintf(`workload.w.command=["/vm/bin/agent", "hold", %q, "burn"]`, b.hold)}
+}
+
+// startBurning is start with a task that never gives up its CPU.
+func startBurning(g *vmtest.Guest, mode string) *bench {
+	b, argv := prepare(g, mode)
+	b.begin(append(argv, burn(b)...)...)
+	return b
+}
+
+func spinOn(cpu int) string {
+	return fmt.Sprintf("taskset %x sh -c 'while :; do :; done' & p=$!\n%s", 1<<cpu, rankQuestion)
+}
+
+// stormFrom reads from a disk that needs no time: every read raises an interrupt
+// on the CPU that serves the reader's queue.
+func stormFrom(reader int) string {
+	return fmt.Sprintf("taskset %x dd if=/dev/nvme0n1 of=/dev/null bs=4k iflag=direct 2>/dev/null & p=$!\n%s", 1<<reader, rankQuestion)
+}
+
+// rank is the question; the disturbance ends with it.
+const rankQuestion = `goset rank -sample 300ms -json -; kill $p; wait $p 2>/dev/null; true`

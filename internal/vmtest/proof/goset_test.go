@@ -4,7 +4,6 @@ package proof
 
 import (
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -57,37 +56,6 @@ func cpusOf(line string) int {
 		}
 	}
 	return n
-}
-
-// rank is the question; the disturbance ends with it.
-const rankQuestion = `goset rank -sample 300ms -json -; kill $p; wait $p 2>/dev/null; true`
-
-func spinOn(cpu int) string {
-	return fmt.Sprintf("taskset %x sh -c 'while :; do :; done' & p=$!\n%s", 1<<cpu, rankQuestion)
-}
-
-// stormFrom reads from a disk that needs no time: every read raises an interrupt
-// on the CPU that serves the reader's queue.
-func stormFrom(reader int) string {
-	return fmt.Sprintf("taskset %x dd if=/dev/nvme0n1 of=/dev/null bs=4k iflag=direct 2>/dev/null & p=$!\n%s", 1<<reader, rankQuestion)
-}
-
-// servedBy is the CPU that a queue of an eight-CPU guest with three of them
-// interrupts: the last of those that share it.
-func servedBy(reader int) int { return [8]int{2, 2, 2, 5, 5, 5, 7, 7}[reader] }
-
-func rankedFirst(t *testing.T, g *vmtest.Guest, script string) int {
-	t.Helper()
-	var answer struct{ Task string }
-	text := g.Sh(script)
-	if err := json.Unmarshal([]byte(text), &answer); err != nil {
-		t.Fatalf("%v in %q", err, text)
-	}
-	cpu, err := strconv.Atoi(answer.Task)
-	if err != nil {
-		t.Fatalf("took %q", answer.Task)
-	}
-	return cpu
 }
 
 // TestAuditProves holds the audit to its control, and the sources that are

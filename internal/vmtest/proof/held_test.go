@@ -76,18 +76,6 @@ func start(g *vmtest.Guest, mode string, flags ...string) *bench {
 	return b
 }
 
-// burn is the flag with which the task burns its CPU while it waits.
-func burn(b *bench) []string {
-	return []string{"-set", fmt.Sprintf(`workload.w.command=["/vm/bin/agent", "hold", %q, "burn"]`, b.hold)}
-}
-
-// startBurning is start with a task that never gives up its CPU.
-func startBurning(g *vmtest.Guest, mode string) *bench {
-	b, argv := prepare(g, mode)
-	b.begin(append(argv, burn(b)...)...)
-	return b
-}
-
 // begin starts the command and waits for the task.
 func (b *bench) begin(argv ...string) {
 	b.proc = b.g.Start(argv...)
