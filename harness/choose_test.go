@@ -76,7 +76,7 @@ func TestChoose(t *testing.T) {
 		{name: "steered away", device: [4]int{9, 0, 0, 0}, timer: [4]int{0, 0, 1, 0}, mode: isolation.Mode{Steer: true}, want: "1"},
 		{name: "a spinner", busy: [4]int{0, 50, 0, 0}, timer: [4]int{0, 0, 90, 90}, want: "2"},
 		{name: "a spinner by interrupts", busy: [4]int{0, 50, 0, 0}, timer: [4]int{0, 0, 90, 90}, mode: isolation.Mode{Rank: "interrupts"}, want: "0"},
-		{name: "by busy", device: [4]int{900, 0, 0, 0}, busy: [4]int{0, 0, 1, 0}, mode: isolation.Mode{Rank: "busy"}, want: "1"},
+		{name: "by busy", device: [4]int{900, 0, 0, 0}, busy: [4]int{0, 0, 50, 0}, mode: isolation.Mode{Rank: "busy"}, want: "1"},
 		{name: "include", mode: isolation.Mode{Include: "3"}, want: "3"},
 		{name: "exclude", mode: isolation.Mode{Exclude: "0-2"}, want: "3"},
 		{name: "node", mode: isolation.Mode{NUMA: "1"}, want: "2"},
