@@ -156,11 +156,3 @@ func refused(g *vmtest.Guest, mode string, words ...string) {
 		}
 	}
 }
-
-// want compares what an observer saw with what has to be there.
-func want(t testing.TB, what, got, wanted string) {
-	t.Helper()
-	if got != wanted {
-		t.Errorf("%s is %q, want %q", what, got, wanted)
-	}
-}
