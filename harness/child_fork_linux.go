@@ -20,6 +20,7 @@ const (
 	cloneClearSighand = 0x100000000
 	cloneIntoCgroup   = 0x200000000
 	prSetPdeathsig    = 1
+	prSetTimerSlack   = 29
 	sigSetMask        = 2
 	rlimitNofile      = 7
 	clockMonotonic    = 1
@@ -249,6 +250,9 @@ func (f *forker) prepare(c *child, job Job, path string, null int, b isolation.B
 		f.add(birth.Nr, birth.Args[:]...)
 	}
 	f.calls = append(f.calls, f.fixed...)
+	if job.TimerSlack > 0 {
+		f.add(syscall.SYS_PRCTL, prSetTimerSlack, uintptr(job.TimerSlack))
+	}
 	if job.Dir != "" {
 		if f.dir, err = syscall.BytePtrFromString(job.Dir); err != nil {
 			return err

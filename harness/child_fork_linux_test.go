@@ -96,12 +96,22 @@ func checkInherits(t *testing.T, r *Runner) {
 	if len(got) != 3 {
 		t.Fatalf("the child says %q", got)
 	}
-	var own syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &own); err != nil {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
 	if want, ok := foundLimit(); !ok || got[0] != strconv.FormatUint(want.Cur, 10) {
-		t.Errorf("its limit of files is %s, want %d (this process has raised its own to %d)", got[0], want.Cur, own.Cur)
+		t.Errorf("its limit of files is %s, want %d (this process has raised its own to %d)", got[0], want.Cur, limit.Cur)
+	}
+	own, err := os.ReadFile("/proc/self/timerslack_ns")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for job, want := range map[time.Duration]string{0: string(own), KernelSlack: "10000000\n"} {
+		res := execute(t, r, Job{Argv: []string{"cat", "/proc/self/timerslack_ns"}, Env: os.Environ(), OutputLimit: 1 << 10, TimerSlack: job})
+		if got := string(res.Stdout.Head); got != want {
+			t.Errorf("asked for a timer slack of %v, it has %q, want %q", job, got, want)
+		}
 	}
 	if got[1] != got[2] {
 		t.Errorf("its process group is %s, want its own, %s", got[1], got[2])

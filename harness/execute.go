@@ -23,6 +23,10 @@ type Job struct {
 	Layers isolation.Mode
 	CPUs   cpulist.Set // empty: unpinned
 
+	// TimerSlack is how late the kernel may make the sleeps of the child's
+	// threads (PR_SET_TIMERSLACK, prctl(2)); 0: as late as this process's.
+	TimerSlack time.Duration
+
 	// Foreground makes the child take this process's place at the terminal: it
 	// has the same stdin, stdout, stderr, process group and session, and keeps
 	// the processes that outlive it. Its output is not read.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"goset/internal/lazy"
 	"goset/metric"
 )
 
@@ -375,11 +376,11 @@ func (s *lineScanner) unitWord(w string) bool {
 
 // The shapes of words that hold digits and are no numbers.
 var (
-	dateWord    = lazyRegexp(`^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T_].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}/\d{1,2}/\d{2})$`)
-	timeWord    = lazyRegexp(`^\d{1,3}:\d{2}(:\d{2})?([.,]\d+)?(Z|[a-zA-Z]*|[-+]\d{2}:?\d{2})$`)
-	addressWord = lazyRegexp(`^(\d{1,3}(\.\d{1,3}){3}([:/]\d+)?|[0-9a-fA-F]{0,4}(:[0-9a-fA-F]{0,4}){2,}(/\d+)?)$`)
-	versionWord = lazyRegexp(`^\d+(\.\d+){2,}`)
-	idWord      = lazyRegexp(`^(0[xX][0-9a-fA-F]+|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-fA-F]{8,})$`)
+	dateWord    = lazy.Regexp(`^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T_].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}/\d{1,2}/\d{2})$`)
+	timeWord    = lazy.Regexp(`^\d{1,3}:\d{2}(:\d{2})?([.,]\d+)?(Z|[a-zA-Z]*|[-+]\d{2}:?\d{2})$`)
+	addressWord = lazy.Regexp(`^(\d{1,3}(\.\d{1,3}){3}([:/]\d+)?|[0-9a-fA-F]{0,4}(:[0-9a-fA-F]{0,4}){2,}(/\d+)?)$`)
+	versionWord = lazy.Regexp(`^\d+(\.\d+){2,}`)
+	idWord      = lazy.Regexp(`^(0[xX][0-9a-fA-F]+|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-fA-F]{8,})$`)
 )
 
 // classOf names the kind of a word that holds no number: "<date>", "<time>",
@@ -419,7 +420,7 @@ func classOf(w, rest string) string {
 }
 
 // groupedWord matches a number with a thousands separator or a decimal comma.
-var groupedWord = lazyRegexp(`^[-+]?(\d{1,3}(,\d{3})+(\.\d+)?|\d{1,3}(\.\d{3})+,\d+|\d{1,3}(['_\x{2019}\x{a0}\x{2009}\x{202f}]\d{3})+([.,]\d+)?|\d+,\d+)`)
+var groupedWord = lazy.Regexp(`^[-+]?(\d{1,3}(,\d{3})+(\.\d+)?|\d{1,3}(\.\d{3})+,\d+|\d{1,3}(['_\x{2019}\x{a0}\x{2009}\x{202f}]\d{3})+([.,]\d+)?|\d+,\d+)`)
 
 // groupedAt is the length of the grouped number that w begins with; 0 for
 // none. n is the length of its plain start. Several commas that do not make

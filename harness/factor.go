@@ -8,12 +8,13 @@ import (
 	"strconv"
 	"strings"
 
+	"goset/internal/lazy"
 	"goset/isolation"
 )
 
 // placeholders matches what could be a {factor}: "${HOME}" is left to the
 // shell that it is meant for, and "{{name}}" is how "{name}" itself is written.
-var placeholders = lazyRegexp(`\$\{[^{}]*\}|\{\{[A-Za-z_][A-Za-z0-9_]*\}\}|\{[A-Za-z_][A-Za-z0-9_]*\}`)
+var placeholders = lazy.Regexp(`\$\{[^{}]*\}|\{\{[A-Za-z_][A-Za-z0-9_]*\}\}|\{[A-Za-z_][A-Za-z0-9_]*\}`)
 
 // placeholderNames are the names in a text, in order.
 func placeholderNames(text string) []string {

@@ -6,14 +6,15 @@ import (
 	"strconv"
 	"strings"
 
+	"goset/internal/lazy"
 	"goset/metric"
 )
 
 var (
-	perfEvent = lazyRegexp(`^[A-Za-z_][^\s"'<>;|()]*$`)
-	perfShare = lazyRegexp(`^\d+(?:\.\d+)?%$`)
-	perfWhere = lazyRegexp(`^(?:CPU\d+|S\d+(?:-D\d+)?(?:-C\d+)?(?:-L\S+)?|N\d+|D\d+)$`)
-	perfStamp = lazyRegexp(`^ *\d+\.\d{9}$`)
+	perfEvent = lazy.Regexp(`^[A-Za-z_][^\s"'<>;|()]*$`)
+	perfShare = lazy.Regexp(`^\d+(?:\.\d+)?%$`)
+	perfWhere = lazy.Regexp(`^(?:CPU\d+|S\d+(?:-D\d+)?(?:-C\d+)?(?:-L\S+)?|N\d+|D\d+)$`)
+	perfStamp = lazy.Regexp(`^ *\d+\.\d{9}$`)
 )
 
 // readPerf reads a line of perf stat -x, (perf-stat(1), CSV FORMAT):
@@ -167,7 +168,7 @@ func timeLabels() []timeLabel {
 	}
 }
 
-var clockText = lazyRegexp(`^(?:(\d{1,6}):)?(\d{1,6}):(\d{2}(?:\.\d{1,9})?)$`)
+var clockText = lazy.Regexp(`^(?:(\d{1,6}):)?(\d{1,6}):(\d{2}(?:\.\d{1,9})?)$`)
 
 // clockSeconds turns "1:02:03" or "2:03.45" into seconds.
 func clockSeconds(text string) (string, error) {

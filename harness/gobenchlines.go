@@ -7,6 +7,8 @@ import (
 	"unicode/utf16"
 
 	"golang.org/x/perf/benchfmt"
+
+	"goset/internal/lazy"
 )
 
 // benchLine is one benchmark result line, read.
@@ -135,19 +137,19 @@ func lineOf(r *benchfmt.Result) benchLine {
 var (
 	// benchStart matches a name as the testing package prints it before a
 	// benchmark runs: padded with blanks, and a tab.
-	benchStart = lazyRegexp(`(Benchmark\S*) *\t`)
+	benchStart = lazy.Regexp(`(Benchmark\S*) *\t`)
 	// benchTail matches what it prints after: b.N in a field of eight, and
 	// measurements, each behind a tab.
-	benchTail = lazyRegexp(`(\d+)((?:\t *(?:[-+]?(?:\d+(?:\.\d*)?(?:e[-+]\d+)?|Inf)|NaN) [^\s\x00-\x1f]+)+)$`)
+	benchTail = lazy.Regexp(`(\d+)((?:\t *(?:[-+]?(?:\d+(?:\.\d*)?(?:e[-+]\d+)?|Inf)|NaN) [^\s\x00-\x1f]+)+)$`)
 	// benchEnd matches the lines that end whatever benchmark was running.
-	benchEnd = lazyRegexp(`^(?:--- (?:FAIL|SKIP|BENCH): |PASS$|FAIL$|FAIL\t|ok  \t|panic: |exit status |pkg: )`)
+	benchEnd = lazy.Regexp(`^(?:--- (?:FAIL|SKIP|BENCH): |PASS$|FAIL$|FAIL\t|ok  \t|panic: |exit status |pkg: )`)
 	// benchWhole matches what nothing can follow on further lines.
-	benchWhole = lazyRegexp(`^(?: *\d+[ \t]|--- |panic: )`)
+	benchWhole = lazy.Regexp(`^(?: *\d+[ \t]|--- |panic: )`)
 	// benchLike matches a result in the words of other programs: without tabs.
-	benchLike = lazyRegexp(`^Benchmark\S*\s+\d+\s+\S+\s`)
+	benchLike = lazy.Regexp(`^Benchmark\S*\s+\d+\s+\S+\s`)
 	// benchRest matches the rest of a torn result, also where it is not the
 	// testing package's: it is counted.
-	benchRest = lazyRegexp(`^[ \t]*\d+[ \t]*\t[ \t]*[-+.\deE]+ [^\s/]*/[a-zA-Z]`)
+	benchRest = lazy.Regexp(`^[ \t]*\d+[ \t]*\t[ \t]*[-+.\deE]+ [^\s/]*/[a-zA-Z]`)
 )
 
 // mender makes text fit for benchfmt. A benchmark's name is printed before it

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"goset/internal/lazy"
 )
 
 // GoSpec is the go = { … } of a workload at one combination of its levels:
@@ -87,8 +89,8 @@ func GoSides() []string {
 }
 
 var (
-	goodTags      = lazyRegexp(`^[A-Za-z0-9_.]*(?:,[A-Za-z0-9_.]+)*$`)
-	goodToolchain = lazyRegexp(`^[A-Za-z0-9][A-Za-z0-9.+_-]*$|^$`)
+	goodTags      = lazy.Regexp(`^[A-Za-z0-9_.]*(?:,[A-Za-z0-9_.]+)*$`)
+	goodToolchain = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9.+_-]*$|^$`)
 )
 
 func anyText(string) bool { return true }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode"
+
+	"goset/internal/lazy"
 )
 
 // LoadOptions are the values from outside the file.
@@ -138,7 +140,7 @@ func (l *loader) table(n *node, fields []field) {
 // look like: they become columns, cell addresses and parts of file names.
 const nameRule = "names have letters, digits, '.', '_', '+' and '-', start with a letter or digit, and are at most 64 long"
 
-var goodName = lazyRegexp(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$`)
+var goodName = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$`)
 
 // names reads a table whose keys are names of the author's choice.
 func (l *loader) names(n *node, what string, read func(*node)) {

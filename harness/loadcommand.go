@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"goset/internal/lazy"
 )
 
 // CommandOptions say how `run -- command` measures. A zero field leaves what
@@ -129,7 +131,7 @@ func title(argv []string) string {
 	return text
 }
 
-var notInName = lazyRegexp(`[^A-Za-z0-9._+-]+`)
+var notInName = lazy.Regexp(`[^A-Za-z0-9._+-]+`)
 
 // workloadName makes a name of a program's path.
 func workloadName(program string) string {

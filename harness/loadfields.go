@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"goset/internal/lazy"
 )
 
 // failAt records a fault at a place of the text.
@@ -124,7 +126,7 @@ func durationWithin(text string, least, most time.Duration) (time.Duration, bool
 	return d, err == nil && d >= least && d <= most
 }
 
-var sizeText = lazyRegexp(`^(\d{1,15})(\.\d{1,6})? ?(B|kB|KB|MB|GB|TB|KiB|MiB|GiB|TiB)?$`)
+var sizeText = lazy.Regexp(`^(\d{1,15})(\.\d{1,6})? ?(B|kB|KB|MB|GB|TB|KiB|MiB|GiB|TiB)?$`)
 
 // parseSize reads a number of bytes as "16MiB"; "KB" is 1000 bytes.
 func parseSize(text string) (int64, bool) {

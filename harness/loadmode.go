@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"goset/cpulist"
+	"goset/internal/lazy"
 	"goset/isolation"
 )
 
@@ -112,10 +113,10 @@ func processKeys() []layerKey {
 }
 
 var (
-	quotaText     = lazyRegexp(`^\d{1,6}(\.\d{1,3})?%?$`)
-	frequencyText = lazyRegexp(`^(\d{1,9})(\.\d{1,6})? ?(GHz|MHz|kHz)$`)
-	percentText   = lazyRegexp(`^(\d{1,3})(\.\d{1,2})?%$`)
-	goodUser      = lazyRegexp(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}\$?$`)
+	quotaText     = lazy.Regexp(`^\d{1,6}(\.\d{1,3})?%?$`)
+	frequencyText = lazy.Regexp(`^(\d{1,9})(\.\d{1,6})? ?(GHz|MHz|kHz)$`)
+	percentText   = lazy.Regexp(`^(\d{1,3})(\.\d{1,2})?%$`)
+	goodUser      = lazy.Regexp(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}\$?$`)
 )
 
 // noNumber is true for "0", "0.00%" and the like.

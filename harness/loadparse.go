@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
+
+	"goset/internal/lazy"
 )
 
 // Bounds of a text. The TOML library keeps every prefix of a dotted or nested
@@ -101,7 +103,7 @@ func checkText(src *source) *Fault {
 	return nil
 }
 
-var bareWord = lazyRegexp(`^expected value but found "(\pL+)" instead$`)
+var bareWord = lazy.Regexp(`^expected value but found "(\pL+)" instead$`)
 
 // syntaxFault is the library's complaint in the form of all others.
 func syntaxFault(src *source, err error) *Fault {

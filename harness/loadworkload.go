@@ -10,6 +10,7 @@ import (
 
 	"github.com/theory/jsonpath"
 
+	"goset/internal/lazy"
 	"goset/metric"
 )
 
@@ -116,7 +117,7 @@ func (l *loader) command(n *node, w *Workload) {
 	w.Command = words
 }
 
-var goodEnv = lazyRegexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var goodEnv = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func (l *loader) env(n *node, w *Workload) {
 	if n.kind != tableNode {
@@ -180,7 +181,7 @@ func paramFits(p KernelParam, text string) bool {
 	}
 }
 
-var goodMetric = lazyRegexp(`^[A-Za-z0-9][A-Za-z0-9._+% -]{0,63}$`)
+var goodMetric = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._+% -]{0,63}$`)
 
 // metrics reads [workload.X.metric.NAME].
 func (l *loader) metrics(n *node, w *Workload) {

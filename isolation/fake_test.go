@@ -145,7 +145,7 @@ func (k *fakeKernel) self() (int, error)      { return os.Getpid(), nil }
 func (k *fakeKernel) bootID() (string, error) { return k.boot, nil }
 func absentFile(op, name string) error        { return &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist} }
 func (k *fakeKernel) isCgroup(dir string) bool {
-	return ownName.MatchString(path.Base(dir)) || path.Base(dir) == jobName
+	return ownName().MatchString(path.Base(dir)) || path.Base(dir) == jobName
 }
 
 func (k *fakeKernel) readFile(name string) (string, error) {

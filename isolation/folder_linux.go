@@ -6,11 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"goset/internal/lazy"
 )
 
 // DefaultState is where journals lie. /run ends with the boot, as what they
@@ -27,7 +28,7 @@ type folder struct {
 
 // journalName is what journals are called: the process whose changes they
 // hold, and when it was started.
-var journalName = regexp.MustCompile(`^journal-([1-9][0-9]{0,9})-([0-9]{1,20})$`)
+var journalName = lazy.Regexp(`^journal-([1-9][0-9]{0,9})-([0-9]{1,20})$`)
 
 // openFolder opens the folder, with make also where it is not there. Its owner
 // and that of every folder above it is root or this user, and nobody else can
@@ -110,7 +111,7 @@ func (f *folder) journals() ([]string, error) {
 	}
 	var found []string
 	for _, name := range names {
-		if journalName.MatchString(name) {
+		if journalName().MatchString(name) {
 			found = append(found, name)
 		}
 	}
@@ -139,7 +140,7 @@ func (f *folder) create(name string) (*os.File, error) {
 // nobody else can write and that has no second name.
 func (f *folder) open(name string) (*os.File, error) {
 	path := filepath.Join(f.path, name)
-	if !journalName.MatchString(name) {
+	if !journalName().MatchString(name) {
 		return nil, fmt.Errorf("cannot open journal %q: that is no name of one", name)
 	}
 	fd, err := unix.Openat(f.fd, name, unix.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
@@ -183,7 +184,7 @@ func removed(file *os.File) (bool, error) {
 
 // writerOf tells from a journal's name whose changes it holds.
 func writerOf(name string) (pid int, start uint64) {
-	m := journalName.FindStringSubmatch(name)
+	m := journalName().FindStringSubmatch(name)
 	if m == nil {
 		return 0, 0
 	}

@@ -3,12 +3,12 @@ package isolation
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"goset/cpulist"
+	"goset/internal/lazy"
 )
 
 // The kinds of change. Files are paths as the kernel has them.
@@ -121,11 +121,11 @@ var kernelFolders = []string{"/proc/", "/sys/"}
 
 // plainPath is what the elements of a kernel path look like. Whatever is
 // written by us fits; "..", "//" and control characters do not.
-var plainPath = regexp.MustCompile(`^(/[A-Za-z0-9_@:+~=-][A-Za-z0-9_.@:+~=\\-]*)+$`)
+var plainPath = lazy.Regexp(`^(/[A-Za-z0-9_@:+~=-][A-Za-z0-9_.@:+~=\\-]*)+$`)
 
 // validFile accepts the path of a file below /proc or /sys.
 func validFile(object string) error {
-	if len(object) > 4096 || !plainPath.MatchString(object) || path.Clean(object) != object {
+	if len(object) > 4096 || !plainPath().MatchString(object) || path.Clean(object) != object {
 		return fmt.Errorf("%.200q is no path of a kernel file", object)
 	}
 	if !slices.ContainsFunc(kernelFolders, func(dir string) bool { return strings.HasPrefix(object, dir) }) {

@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"goset/internal/lazy"
 )
 
 // The values of KindCgroup and KindShelter.
@@ -47,7 +48,7 @@ func cgroupKind(name Kind) kind {
 
 // ownName is what the cgroups that this package makes are called: nothing else
 // is ever removed.
-var ownName = regexp.MustCompile(`^goset-[0-9a-f]{16}$`)
+var ownName = lazy.Regexp(`^goset-[0-9a-f]{16}$`)
 
 // jobName is the cgroup inside, in which the task runs.
 const jobName = "job"
@@ -70,7 +71,7 @@ func validOwn(object string) error {
 	if name == jobName {
 		name = path.Base(path.Dir(object))
 	}
-	if !strings.HasPrefix(object, "/sys/fs/cgroup/") || !ownName.MatchString(name) {
+	if !strings.HasPrefix(object, "/sys/fs/cgroup/") || !ownName().MatchString(name) {
 		return fmt.Errorf("%q is no cgroup of goset's", object)
 	}
 	return nil

@@ -2,13 +2,13 @@ package isolation
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"goset/cpulist"
+	"goset/internal/lazy"
 )
 
 // The kinds of change of the layers about interrupts, clocks and hotplug.
@@ -53,11 +53,11 @@ func knobKind(name Kind) (kind, bool) {
 	return kind{}, false
 }
 
-var irqFile = regexp.MustCompile(`^/proc/irq/(\d{1,9})/smp_affinity_list$`)
+var irqFile = lazy.Regexp(`^/proc/irq/(\d{1,9})/smp_affinity_list$`)
 
 // validIRQ accepts the affinity of an interrupt.
 func validIRQ(object string) error {
-	if !irqFile.MatchString(object) {
+	if !irqFile().MatchString(object) {
 		return fmt.Errorf("%.200q is no affinity of an interrupt", object)
 	}
 	return nil
@@ -66,7 +66,7 @@ func validIRQ(object string) error {
 // identifyIRQ names the device behind an interrupt: what sysfs says (from
 // kernel 4.9 on), or the handlers that have folders in /proc/irq/N.
 func identifyIRQ(k kernel, object string) (string, error) {
-	number := irqFile.FindStringSubmatch(object)[1]
+	number := irqFile().FindStringSubmatch(object)[1]
 	var words []string
 	for _, name := range []string{"chip_name", "hwirq", "actions"} {
 		text, err := optionalFile(k, "/sys/kernel/irq/"+number+"/"+name)

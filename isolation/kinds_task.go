@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"goset/cpulist"
+	"goset/internal/lazy"
 )
 
 // errGone says that what an entry names is no longer there, so that nothing is
@@ -162,10 +162,10 @@ const (
 )
 
 // unitName is what units that this package stops are called.
-var unitName = regexp.MustCompile(`^[a-zA-Z0-9@_:.\\-]{1,200}\.service$`)
+var unitName = lazy.Regexp(`^[a-zA-Z0-9@_:.\\-]{1,200}\.service$`)
 
 func validUnit(object string) error {
-	if !unitName.MatchString(object) || strings.HasPrefix(object, "-") {
+	if !unitName().MatchString(object) || strings.HasPrefix(object, "-") {
 		return fmt.Errorf("%.60q is no name of a service", object)
 	}
 	return nil

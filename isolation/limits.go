@@ -6,11 +6,12 @@ import (
 	"math"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"goset/internal/lazy"
 )
 
 // limitLayer sets a limit of the task's cgroup, the same that containers have:
@@ -309,11 +310,11 @@ func quotaFiles(text string, unified bool) ([]limitFile, error) {
 	return []limitFile{{"cpu.cfs_period_us", fmt.Sprintf("%.0f", period)}, {"cpu.cfs_quota_us", strconv.FormatInt(quota, 10)}}, nil
 }
 
-var quotaText = regexp.MustCompile(`^(\d{1,6}(?:\.\d{1,3})?)(%?)$`)
+var quotaText = lazy.Regexp(`^(\d{1,6}(?:\.\d{1,3})?)(%?)$`)
 
 // parseQuota reads a number of CPUs.
 func parseQuota(text string) (float64, error) {
-	m := quotaText.FindStringSubmatch(text)
+	m := quotaText().FindStringSubmatch(text)
 	if m == nil {
 		return 0, fmt.Errorf(`cpu_quota must be a number of CPUs as "1.5", or a part of one as "50%%", got %q`, text)
 	}
@@ -353,11 +354,11 @@ func counter(k kernel, file, name string) int64 {
 	return 0
 }
 
-var sizeText = regexp.MustCompile(`^(\d{1,18})(\.\d{1,6})? ?(|B|[kK]B|[MGT]B|[KMGT]iB)$`)
+var sizeText = lazy.Regexp(`^(\d{1,18})(\.\d{1,6})? ?(|B|[kK]B|[MGT]B|[KMGT]iB)$`)
 
 // ParseSize reads a number of bytes as "512MiB".
 func ParseSize(text string) (int64, error) {
-	m := sizeText.FindStringSubmatch(text)
+	m := sizeText().FindStringSubmatch(text)
 	if m == nil {
 		return 0, fmt.Errorf(`%q is no size as "512MiB"`, text)
 	}

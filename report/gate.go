@@ -2,10 +2,10 @@ package report
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"goset/internal/lazy"
 	"goset/metric"
 	"goset/stats"
 )
@@ -21,11 +21,11 @@ type Bound struct {
 	Unit     string // of Value when it is not; "": the metric's own
 }
 
-var boundText = regexp.MustCompile(`^\s*(.*?\S)\s*>\s*(\d+(?:\.\d+)?(?:e[-+]?\d+)?)\s*(%|[^\s%\d]\S*)?\s*$`)
+var boundText = lazy.Regexp(`^\s*(.*?\S)\s*>\s*(\d+(?:\.\d+)?(?:e[-+]?\d+)?)\s*(%|[^\s%\d]\S*)?\s*$`)
 
 // ParseBound reads a bound.
 func ParseBound(text string) (Bound, error) {
-	m := boundText.FindStringSubmatch(text)
+	m := boundText().FindStringSubmatch(text)
 	if m == nil {
 		return Bound{}, fmt.Errorf("cannot read bound %q: want a metric, >, and by how much it may be worse, as \"ns/op>3%%\" or \"allocs/op>0\"", text)
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -74,6 +75,35 @@ func startSpinning(t *testing.T, threads int) (cmd *exec.Cmd, stderr *bytes.Buff
 		children = childrenOf(t, cmd.Process.Pid)
 	}
 	return cmd, stderr, children
+}
+
+// What is measured has the kernel's own timer slack, whatever its process was
+// started with.
+func TestTimerSlackOfChildren(t *testing.T) {
+	// The thread ends with the test, and its slack with it.
+	runtime.LockOSThread()
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetTimerSlack, 7_000_000, 0); errno != 0 {
+		t.Fatal(errno)
+	}
+	cmd, _, children := startSpinning(t, 1)
+	for pid, want := range map[int]string{cmd.Process.Pid: "7000000\n", children[0]: "50000\n"} {
+		name := fmt.Sprintf("/proc/%d/timerslack_ns", pid)
+		got := ""
+		// The child exists before it has set itself up.
+		for end := time.Now().Add(10 * time.Second); got != want && time.Now().Before(end); {
+			b, err := os.ReadFile(name)
+			if errors.Is(err, syscall.EPERM) && os.Geteuid() != 0 {
+				t.Skip("unsupported here: reading another process's timer slack takes CAP_SYS_NICE")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = string(b)
+		}
+		if got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
 }
 
 // childrenOf finds the processes whose parent is pid.

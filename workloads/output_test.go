@@ -58,7 +58,7 @@ func TestFormatValue(t *testing.T) {
 		1: "1", 5049123: "5049123", 2.5: "2.5000000", 0.125: "0.12500000",
 		40826.125: "40826.125", 123456789.5: "123456790",
 	} {
-		got := formatValue(v)
+		got := string(appendValue(nil, v))
 		if got != want {
 			t.Errorf("%v: got %q, want %q", v, got, want)
 		}

@@ -47,11 +47,10 @@ type app struct {
 // run is the whole program. It returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{stdin, stdout, stderr}
-	first := ""
-	if len(args) > 0 {
-		first = args[0]
+	if code, done := a.runPlain(args); done {
+		return code
 	}
-	root := a.root(first)
+	root := a.root()
 	root.SetArgs(cli.OneDash(args))
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -80,10 +79,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // errSaid is for failures whose message is already on the terminal.
 var errSaid = errors.New("said")
 
-// root builds the command tree anew for every call: nothing is global. A tree
-// for "workload" holds that command alone: a kernel's process does as little
-// as it can before what it measures.
-func (a *app) root(only string) *cobra.Command {
+// root builds the command tree anew for every call: nothing is global.
+func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "goset-bench",
 		Short:         "Run benchmark experiments under modes of CPU isolation",
@@ -95,10 +92,6 @@ func (a *app) root(only string) *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("goset-bench {{.Version}}\n")
-	if only == "workload" {
-		root.AddCommand(a.workloadCommand())
-		return root
-	}
 	root.AddCommand(a.runCommand(), a.goCommand(), a.planCommand(), a.resumeCommand(), a.reportCommand(), a.listCommand(), a.workloadCommand(),
 		a.compareCommand(), a.aaCommand(), a.restoreCommand(), a.guardCommand())
 	return root

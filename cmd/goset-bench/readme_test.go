@@ -100,7 +100,7 @@ func commandLine(line string) []string {
 func checkCommandLine(t *testing.T, file string, args []string) {
 	t.Helper()
 	a := &app{}
-	cmd, rest, err := a.root("").Find(cli.OneDash(args))
+	cmd, rest, err := a.root().Find(cli.OneDash(args))
 	if err != nil {
 		t.Errorf("%s: goset-bench %q: %v", file, args, err)
 		return

@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +24,60 @@ func kernelFault(err error) error {
 		return &exitError{exitUsage, err}
 	}
 	return failed(err)
+}
+
+// plainKernel reads "workload KERNEL -name value …" without the command tree,
+// whose making alone costs a kernel's process half a millisecond of Go, in
+// which the runtime's monitor thread wakes up some ten times. It knows only
+// what experiments write; ok is false for all else (help, a fault), which the
+// tree then answers.
+func plainKernel(args []string) (k harness.Kernel, params map[string]string, ok bool) {
+	if len(args) < 2 || args[0] != "workload" {
+		return k, nil, false
+	}
+	kernels := harness.Kernels()
+	i := slices.IndexFunc(kernels, func(k harness.Kernel) bool { return k.Name == args[1] })
+	if i < 0 {
+		return k, nil, false
+	}
+	k, params = kernels[i], map[string]string{}
+	for rest := args[2:]; len(rest) > 0; {
+		name, value, glued := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(rest[0], "-"), "-"), "=")
+		j := slices.IndexFunc(k.Params, func(p harness.KernelParam) bool { return p.Name == name })
+		switch {
+		case j < 0 || !strings.HasPrefix(rest[0], "-"):
+			return k, nil, false
+		case glued:
+			rest = rest[1:]
+		case k.Params[j].Kind == "bool":
+			value, rest = "true", rest[1:]
+		case len(rest) < 2:
+			return k, nil, false
+		default:
+			value, rest = rest[1], rest[2:]
+		}
+		params[name] = value
+	}
+	return k, params, true
+}
+
+// runPlain runs what plainKernel reads. done is false where the command tree
+// must answer; nothing has run then.
+func (a *app) runPlain(args []string) (code int, done bool) {
+	k, params, ok := plainKernel(args)
+	if !ok {
+		return 0, false
+	}
+	err := all.Run(k.Name, params, a.stdout)
+	var p *workloads.ParamError
+	switch {
+	case err == nil:
+		return exitDone, true
+	case errors.As(err, &p):
+		return 0, false
+	}
+	fmt.Fprintf(a.stderr, "goset-bench: %v\n", err)
+	return exitFailed, true
 }
 
 // workloadCommand has one command per bundled kernel, with the flags that

@@ -7,7 +7,11 @@ import (
 	"runtime"
 	"syscall"
 	"unsafe"
+
+	"goset/harness"
 )
+
+const prSetTimerSlack = 29 // uapi/linux/prctl.h
 
 // cpuMask is a kernel cpumask of up to 1024 CPUs.
 type cpuMask [16]uint64
@@ -33,7 +37,8 @@ func chooseCPU(want int) (int, error) {
 }
 
 // startPinned starts the command from a thread that is held to the CPU, and
-// so hands its mask on. The thread ends with the goroutine.
+// so hands its mask on, and with the timer slack that goset-bench gives a kernel
+// (harness.KernelSlack). The thread ends with the goroutine.
 func startPinned(cmd *exec.Cmd, cpu int) error {
 	done := make(chan error)
 	go func() {
@@ -41,6 +46,12 @@ func startPinned(cmd *exec.Cmd, cpu int) error {
 		var mask cpuMask
 		mask[cpu/64] = 1 << (cpu % 64)
 		err := affinity(syscall.SYS_SCHED_SETAFFINITY, &mask)
+		if err == nil {
+			_, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetTimerSlack, uintptr(harness.KernelSlack), 0)
+			if errno != 0 {
+				err = errno
+			}
+		}
 		if err == nil {
 			err = cmd.Start()
 		}

@@ -170,11 +170,14 @@ func block(p, a, b *matrix, i, j int) {
 
 // naive is the definition of the product, for verification.
 func naive() matrix {
-	var p matrix
+	var a, b, p matrix
+	for i := range a {
+		a[i], b[i] = element(0, i), element(1, i)
+	}
 	for i := range N {
 		for j := range N {
 			for k := range N {
-				p[i*N+j] += element(0, i*N+k) * element(1, k*N+j)
+				p[i*N+j] += a[i*N+k] * b[k*N+j]
 			}
 		}
 	}
