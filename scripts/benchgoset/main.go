@@ -140,7 +140,7 @@ func (b *bench) parsing() error {
 		return fmt.Errorf("cannot run the benchmarks: %v\n%s", err, out)
 	}
 	speed, allocs := map[string]float64{}, map[string]float64{}
-	line := regexp.MustCompile(`(?m)^Benchmark(\w+?)(?:-\d+)?\s+\d+\s.* ([\d.]+) MB/s\s+\d+ B/op\s+(\d+) allocs/op`)
+	line := regexp.MustCompile(`(?m)^Benchmark(\w+?)(?:-\d+)?\s+\d+\s.*\s([\d.]+) MB/s\s+\d+ B/op\s+(\d+) allocs/op`)
 	for _, m := range line.FindAllSubmatch(out, -1) {
 		v, err1 := strconv.ParseFloat(string(m[2]), 64)
 		n, err2 := strconv.ParseFloat(string(m[3]), 64)
