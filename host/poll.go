@@ -162,6 +162,7 @@ func (f FS) NewPoller(opt PollOptions) (*Poller, error) {
 
 // Close closes the files that are held open.
 func (p *Poller) Close() error {
+	p.tasks.close()
 	errs := []error{p.stat.close(), p.queues.close()}
 	if p.interrupts.file != nil {
 		errs = append(errs, p.interrupts.file.Close())

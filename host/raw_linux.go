@@ -41,8 +41,11 @@ func preadRaw(fd int, buf []byte, at int64) (int, error) {
 	}
 }
 
-// numbersRaw lists the names of a folder that are numbers.
+// numbersRaw lists the names of a folder that are numbers, from its start.
 func numbersRaw(fd int, buf []byte, to []int) ([]int, error) {
+	if _, _, e := syscall.RawSyscall(syscall.SYS_LSEEK, uintptr(fd), 0, 0); e != 0 {
+		return to, e
+	}
 	for {
 		n, _, e := syscall.RawSyscall(syscall.SYS_GETDENTS64, uintptr(fd), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)))
 		if e == syscall.EINTR {
