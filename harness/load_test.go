@@ -225,7 +225,7 @@ func TestFaults(t *testing.T) {
 		{"key without a name", "[mode]\ncpus = \"0\"\n" + w, `x.toml:2:8: mode.cpus: must be a table, got "0" (the keys of a mode stand below [mode.NAME])`},
 
 		// Workloads.
-		{"kernel", "[workload.w]\nkernel = \"jiter\"\nsteps = 5\n" + m, `x.toml:2:10: workload.w.kernel: must be "jitter", "chase", "matmul" or "stream", got "jiter" (did you mean "jitter"?)`},
+		{"kernel", "[workload.w]\nkernel = \"jiter\"\nsteps = 5\n" + m, `x.toml:2:10: workload.w.kernel: must be "jitter", "chase", "matmul", "stream" or "yield", got "jiter" (did you mean "jitter"?)`},
 		{"nothing to run", "[workload.w]\n" + m, `x.toml:1:11: workload.w: must have a kernel, a command or Go benchmarks (as kernel = "jitter", command = ["./task"] or go = { package = "." })`},
 		{"both", w + "command = [\"x\"]\n" + m, `x.toml:3:1: workload.w.command: a workload is a kernel or a command, not both (make two workloads of it)`},
 		{"command is a string", "[workload.w]\ncommand = \"a b\"\n" + m, `x.toml:2:11: workload.w.command: must be a list of strings: one string would need a shell to split it, and the shell's start would be timed with the task, got "a b"`},
@@ -288,7 +288,7 @@ func TestFaults(t *testing.T) {
 		// Several at once, by position.
 		{"all at once", "[plan]\nrums = 1\nidle = 5\n[workload.w]\nkernel = \"x\"\n[mode.m]\nfence = 1\nnice = 99\n", `x.toml:2:1: plan.rums: is no key of this table (did you mean "runs"?)
 x.toml:3:8: plan.idle: must be a duration from 0s to 168h, as "500ms" or "2m", got 5
-x.toml:5:10: workload.w.kernel: must be "jitter", "chase", "matmul" or "stream", got "x"
+x.toml:5:10: workload.w.kernel: must be "jitter", "chase", "matmul", "stream" or "yield", got "x"
 x.toml:7:1: mode.m.fence: needs cpus: it keeps others off the CPUs of the task, got 1 (as cpus = "quietest")
 x.toml:7:9: mode.m.fence: must be true or false, got 1
 x.toml:8:8: mode.m.nice: must be a whole number from -20 to 19, got 99`},
