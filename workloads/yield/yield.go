@@ -21,6 +21,7 @@
 package yield
 
 import (
+	"fmt"
 	"io"
 	"math"
 	"runtime"
@@ -134,8 +135,12 @@ func oversubscribed(procs, cpus int) string {
 	if procs <= cpus {
 		return ""
 	}
-	return "GOMAXPROCS is " + strconv.Itoa(procs) + " on " + strconv.Itoa(cpus) +
-		" CPUs: Go's threads wait for CPUs too, so a part of the latencies is the operating system's scheduler"
+	plural := "s"
+	if cpus == 1 {
+		plural = ""
+	}
+	return fmt.Sprintf("GOMAXPROCS is %d on %d CPU%s: Go's threads wait for CPUs too, so a part of the latencies is the operating system's scheduler",
+		procs, cpus, plural)
 }
 
 // median of nanoseconds, in time order.

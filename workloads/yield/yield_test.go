@@ -120,7 +120,7 @@ func TestOversubscribed(t *testing.T) {
 	for _, c := range []struct {
 		procs, cpus int
 		want        string
-	}{{1, 1, ""}, {1, 2, ""}, {2, 2, ""}, {3, 2, "GOMAXPROCS is 3 on 2 CPUs"}} {
+	}{{1, 1, ""}, {1, 2, ""}, {2, 2, ""}, {3, 2, "GOMAXPROCS is 3 on 2 CPUs: "}, {2, 1, "GOMAXPROCS is 2 on 1 CPU: "}} {
 		if got := oversubscribed(c.procs, c.cpus); !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
 			t.Errorf("%d on %d: got %q, want %q", c.procs, c.cpus, got, c.want)
 		}
