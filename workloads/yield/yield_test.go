@@ -152,8 +152,11 @@ func TestFunctions(t *testing.T) {
 	}{{Gosched, time.Hour}, {Paced, 0}} {
 		var ran atomic.Bool
 		go func() { ran.Store(true) }()
-		w := &worker{since: now()}
-		Config{Yield: c.name, Every: c.every}.function(w)()
+		yield := Config{Yield: c.name, Every: c.every}.function(&worker{since: now()})
+		// Now and then the scheduler takes the one that yielded again.
+		for i := 0; i < 10 && !ran.Load(); i++ {
+			yield()
+		}
 		if !ran.Load() {
 			t.Errorf("%s: no other goroutine ran", c.name)
 		}
@@ -270,7 +273,9 @@ func TestRoundAllocatesNothing(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		r.run(p, work.whole())
 		runtime.ReadMemStats(&after)
-		if n := after.Mallocs - before.Mallocs; n > 50 {
+		n := after.Mallocs - before.Mallocs
+		t.Logf("%s: %d allocations, %d probes", f, n, r.probes)
+		if n > 50 {
 			t.Errorf("%s: %d allocations in a round of %d probes", f, n, r.probes)
 		}
 	}
