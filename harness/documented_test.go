@@ -33,7 +33,7 @@ func TestKeysAreDocumented(t *testing.T) {
 	for _, k := range Kernels() {
 		for _, p := range k.Params {
 			value := p.Default
-			if p.Kind == "word" {
+			if p.Kind == "word" || p.Kind == "duration" {
 				value = `"` + value + `"`
 			}
 			plain := strings.ReplaceAll(doc, "_", "")

@@ -87,7 +87,7 @@ const (
 // Its factors have been left symbolic: see Treatment for resolved values.
 type Workload struct {
 	Name    string
-	Kernel  string        // "jitter", "chase", "matmul", "stream"
+	Kernel  string        // name of a Kernel
 	Params  []Param       // kernel flags in file order, as text: steps=3000000
 	Command []string      // may hold {factor}
 	Go      *GoSpec       // Go benchmarks: their keys are Params, in a Treatment resolved here

@@ -48,11 +48,11 @@ type Describer interface {
 func (x *extractor) addFormat(w Workload) error {
 	switch {
 	case w.Kernel != "":
-		i := slices.IndexFunc(Kernels(), func(k Kernel) bool { return k.Name == w.Kernel })
-		if i < 0 {
+		k, ok := kernelOf(w.Kernel)
+		if !ok {
 			return fmt.Errorf("workload %q: kernel must be one of %s, got %q", w.Name, strings.Join(kernelNames(), ", "), w.Kernel)
 		}
-		x.readers = append(x.readers, kernelReader{Kernels()[i]})
+		x.readers = append(x.readers, kernelReader{k})
 	case w.Go != nil:
 		x.readers = append(x.readers, goReader{procs: w.Go.CPU})
 	case w.Format != "":

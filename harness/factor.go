@@ -227,12 +227,8 @@ func (p *pair) fixedValues() map[string]string {
 }
 
 func kernelParams(kernel string) []KernelParam {
-	for _, k := range Kernels() {
-		if k.Name == kernel {
-			return k.Params
-		}
-	}
-	return nil
+	k, _ := kernelOf(kernel)
+	return k.Params
 }
 
 // skipped is true when an entry of plan.skip fits: every key that it names

@@ -158,6 +158,9 @@ func (r kernelReader) read(res *Result, out *extraction) {
 		}
 		out.sample(km.Metric, km.valueOf(values), values)
 	}
+	for _, w := range bench.warnings {
+		out.warn("%s", w)
+	}
 }
 
 // iterations gathers a metric's values in base units, in time order.

@@ -308,6 +308,27 @@ func TestKernelReader(t *testing.T) {
 	}
 }
 
+// A kernel's doubts about its run are warnings of the record, each once.
+func TestKernelWarnings(t *testing.T) {
+	lines := func(op, unit string) string {
+		return kernelLines("BenchmarkYield/op="+op, unit, "2", "3", "4")
+	}
+	all := lines("base", "ns/probe") + lines("peak", "ns/probe") + lines("peak-to-base", "x") + lines("rate", "MB/s")
+	for text, want := range map[string][]string{
+		all:                          nil,
+		"warning: a: b\n" + all:      {"a: b"},
+		all + "warning: after all\n": nil, // a line of configuration is about what follows it
+	} {
+		e := extract(t, Workload{Kernel: "yield"}, output("kernel: yield\n"+text))
+		if e.Void != "" || !slices.Equal(e.Warnings, want) {
+			t.Errorf("%q: void %q, warnings %q, want %q", text, e.Void, e.Warnings, want)
+		}
+		if got := own(e); got["base"] != 3e-9 || got["peak"] != 3e-9 || got["peak-to-base"] != 3 || got["rate"] != 3e6 {
+			t.Errorf("values %v", got)
+		}
+	}
+}
+
 // The iterations are in time order.
 func TestKernelIterations(t *testing.T) {
 	e := extract(t, Workload{Kernel: "jitter"}, output(kernelLines("BenchmarkJitter", "ns/iteration", "3", "1", "2")))

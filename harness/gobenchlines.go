@@ -3,6 +3,7 @@ package harness
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"strings"
 	"unicode/utf16"
 
@@ -35,6 +36,8 @@ type benchOutput struct {
 	// first one is kept to be shown.
 	unread      int
 	firstUnread string
+	// warnings are the values of "warning:" lines, each once.
+	warnings []string
 }
 
 // maxBenchLine is the longest line that is read. benchfmt would stop at a
@@ -91,6 +94,9 @@ func (o *benchOutput) read(text []byte, pkg string) error {
 				l.pkg = pkg
 			}
 			o.lines = append(o.lines, l)
+			if w := rec.GetConfig("warning"); w != "" && !slices.Contains(o.warnings, w) {
+				o.warnings = append(o.warnings, w)
+			}
 		case *benchfmt.SyntaxError:
 			o.skip([]byte(nthLine(text, rec.Line)))
 		}

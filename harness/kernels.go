@@ -1,6 +1,10 @@
 package harness
 
-import "goset/metric"
+import (
+	"time"
+
+	"goset/metric"
+)
 
 // Kernel describes a bundled kernel as an experiment sees it: the keys that a
 // workload of it may have, which are also flags of `goset-bench workload
@@ -10,17 +14,21 @@ type Kernel struct {
 	Name    string
 	Params  []KernelParam
 	Metrics []KernelMetric
+	// Runtime is true of a kernel that measures the Go runtime itself: its
+	// process sleeps and wakes as any Go program does. See KernelSlack.
+	Runtime bool
 }
 
 // KernelParam is one key of a kernel.
 type KernelParam struct {
 	Name    string
-	Kind    string // "int", "bool" or "word"
+	Kind    string // "int", "bool", "word" or "duration"
 	Default string
-	Min     int64    // of an int
-	Max     int64    // of an int
+	Min     int64    // of an int, or of a duration in nanoseconds
+	Max     int64    // of the same
 	Words   []string // of a word
 	Help    string
+	Side    bool // levels are compared with the first of them: see Workload.Sides
 }
 
 // KernelMetric maps benchmark lines to a metric: the lines whose name, without
@@ -67,6 +75,47 @@ func Kernels() []Kernel {
 			iterations("20"), threads, path,
 			{Name: "nontemporal", Kind: "bool", Default: "false", Help: "stores that bypass the caches"},
 		}, Metrics: streamMetrics()},
+		{Name: "yield", Params: yieldParams(), Metrics: yieldMetrics(), Runtime: true},
+	}
+}
+
+// kernelOf finds a bundled kernel by its name.
+func kernelOf(name string) (Kernel, bool) {
+	for _, k := range Kernels() {
+		if k.Name == name {
+			return k, true
+		}
+	}
+	return Kernel{}, false
+}
+
+func yieldParams() []KernelParam {
+	integer := func(name, def string, most int64, help string) KernelParam {
+		return KernelParam{Name: name, Kind: "int", Default: def, Min: 1, Max: most, Help: help}
+	}
+	return []KernelParam{
+		{Name: "yield", Kind: "word", Default: "gosched", Words: []string{"none", "gosched", "paced", "runtime"}, Help: "what workers call before every block", Side: true},
+		{Name: "every", Kind: "duration", Default: "100µs", Min: 0, Max: int64(time.Second), Help: "of paced: how long a worker runs before it calls runtime.Gosched"},
+		integer("procs", "3", 4096, "GOMAXPROCS; may be more than there are CPUs"),
+		integer("rounds", "10", 100_000, "timed rounds, after an untimed short one"),
+		integer("workers", "16", 4096, "goroutines that compress in the background"),
+		integer("bytes", "536870912", 1<<50, "what they compress together in a round"),
+		integer("block", "2048", 1<<30, "bytes from one call of the yield function to the next"),
+		integer("goroutines", "1000", 1_000_000, "goroutines of one probe, which each read the clock"),
+	}
+}
+
+// yieldMetrics are of each round; the ratio is of the two latencies of a round.
+// The peak comes first: claims over all workloads are about the first metric.
+func yieldMetrics() []KernelMetric {
+	of := func(name, unit, show string, better metric.Direction, line string) KernelMetric {
+		return KernelMetric{Metric: metric.Metric{Name: name, Unit: unit, Show: show, Better: better, Shown: true}, Op: name, Line: line}
+	}
+	return []KernelMetric{
+		of("peak", "s/probe", "µs/probe", metric.Lower, "ns/probe"),
+		of("peak-to-base", "x", "", metric.Lower, "x"),
+		of("rate", "B/s", "MB/s", metric.Higher, "MB/s"),
+		of("base", "s/probe", "µs/probe", metric.Lower, "ns/probe"),
 	}
 }
 
@@ -81,4 +130,19 @@ func streamMetrics() []KernelMetric {
 		ms = append(ms, KernelMetric{Metric: m, Op: op, Line: "MB/s"}, KernelMetric{Metric: best, Op: op, Line: "MB/s", Best: true})
 	}
 	return ms
+}
+
+// Sides are the names of the workload's factors whose levels make another
+// program of it: within a mode they are compared with the first level.
+func (w *Workload) Sides() []string {
+	if w.Go != nil {
+		return GoSides()
+	}
+	var names []string
+	for _, p := range kernelParams(w.Kernel) {
+		if p.Side {
+			names = append(names, p.Name)
+		}
+	}
+	return names
 }

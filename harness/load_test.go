@@ -225,7 +225,7 @@ func TestFaults(t *testing.T) {
 		{"key without a name", "[mode]\ncpus = \"0\"\n" + w, `x.toml:2:8: mode.cpus: must be a table, got "0" (the keys of a mode stand below [mode.NAME])`},
 
 		// Workloads.
-		{"kernel", "[workload.w]\nkernel = \"jiter\"\nsteps = 5\n" + m, `x.toml:2:10: workload.w.kernel: must be "jitter", "chase", "matmul" or "stream", got "jiter" (did you mean "jitter"?)`},
+		{"kernel", "[workload.w]\nkernel = \"jiter\"\nsteps = 5\n" + m, `x.toml:2:10: workload.w.kernel: must be "jitter", "chase", "matmul", "stream" or "yield", got "jiter" (did you mean "jitter"?)`},
 		{"nothing to run", "[workload.w]\n" + m, `x.toml:1:11: workload.w: must have a kernel, a command or Go benchmarks (as kernel = "jitter", command = ["./task"] or go = { package = "." })`},
 		{"both", w + "command = [\"x\"]\n" + m, `x.toml:3:1: workload.w.command: a workload is a kernel or a command, not both (make two workloads of it)`},
 		{"command is a string", "[workload.w]\ncommand = \"a b\"\n" + m, `x.toml:2:11: workload.w.command: must be a list of strings: one string would need a shell to split it, and the shell's start would be timed with the task, got "a b"`},
@@ -234,6 +234,7 @@ func TestFaults(t *testing.T) {
 		{"param of another kernel", w + "kib = 3\n" + m, `x.toml:3:1: workload.w.kib: is no key of this table (known here: kernel, command, env, dir, expect, go, steps, iterations, threads, format, extract, metric)`},
 		{"param misspelt", w + "step = 3\n" + m, `x.toml:3:1: workload.w.step: is no key of this table (did you mean "steps"?)`},
 		{"param out of range", w + "steps = [1, 0]\n" + m, `x.toml:3:13: workload.w.steps[1]: must be a whole number from 1 to 1099511627776, or a factor as "{n}", got 0`},
+		{"a duration", "[workload.w]\nkernel = \"yield\"\nevery = [\"0s\", \"100µs\", \"2s\", 5]\n" + m, "x.toml:3:25: workload.w.every[2]: must be a duration from 0s to 1s, as \"500ms\" or \"2m\", got \"2s\"\nx.toml:3:31: workload.w.every[3]: must be a duration from 0s to 1s, as \"500ms\" or \"2m\", got 5"},
 		{"metric of a kernel", w + "format = \"gobench\"\n" + m, `x.toml:3:1: workload.w.format: is for commands: a kernel has metrics of its own`},
 		{"go and kernel", w + "go = { package = \".\" }\n" + m, `x.toml:3:1: workload.w.go: a workload is a kernel or a package of Go benchmarks, not both (make two workloads of it)`},
 		{"env", w + "env = { \"A-B\" = \"1\", C = 1.5, mode = 1 }\n" + m, "x.toml:3:9: workload.w.env.A-B: names of environment variables have letters, digits and '_', and start with no digit, got \"A-B\"\nx.toml:3:26: workload.w.env.C: must be a string or a whole number, got 1.5\nx.toml:3:31: workload.w.env.mode: \"mode\" is the name of a column of every table (use another name, or set it in the command with env(1))"},
@@ -288,7 +289,7 @@ func TestFaults(t *testing.T) {
 		// Several at once, by position.
 		{"all at once", "[plan]\nrums = 1\nidle = 5\n[workload.w]\nkernel = \"x\"\n[mode.m]\nfence = 1\nnice = 99\n", `x.toml:2:1: plan.rums: is no key of this table (did you mean "runs"?)
 x.toml:3:8: plan.idle: must be a duration from 0s to 168h, as "500ms" or "2m", got 5
-x.toml:5:10: workload.w.kernel: must be "jitter", "chase", "matmul" or "stream", got "x"
+x.toml:5:10: workload.w.kernel: must be "jitter", "chase", "matmul", "stream" or "yield", got "x"
 x.toml:7:1: mode.m.fence: needs cpus: it keeps others off the CPUs of the task, got 1 (as cpus = "quietest")
 x.toml:7:9: mode.m.fence: must be true or false, got 1
 x.toml:8:8: mode.m.nice: must be a whole number from -20 to 19, got 99`},

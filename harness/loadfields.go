@@ -2,13 +2,10 @@ package harness
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"goset/internal/lazy"
 )
 
 // failAt records a fault at a place of the text.
@@ -124,27 +121,6 @@ func shortDuration(d time.Duration) string {
 func durationWithin(text string, least, most time.Duration) (time.Duration, bool) {
 	d, err := time.ParseDuration(text)
 	return d, err == nil && d >= least && d <= most
-}
-
-var sizeText = lazy.Regexp(`^(\d{1,15})(\.\d{1,6})? ?(B|kB|KB|MB|GB|TB|KiB|MiB|GiB|TiB)?$`)
-
-// parseSize reads a number of bytes as "16MiB"; "KB" is 1000 bytes.
-func parseSize(text string) (int64, bool) {
-	m := sizeText().FindStringSubmatch(text)
-	if m == nil {
-		return 0, false
-	}
-	v, err := strconv.ParseFloat(m[1]+m[2], 64)
-	if err != nil {
-		return 0, false
-	}
-	unit := map[string]float64{"": 1, "B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
-		"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}[m[3]]
-	v *= unit
-	if v != math.Trunc(v) || v >= math.MaxInt64 {
-		return 0, false
-	}
-	return int64(v), true
 }
 
 // texts reads an array of strings.

@@ -75,8 +75,8 @@ func groupKeys() []layerKey {
 		{"memory", aString | anInteger, `must be a size above 0, as "512MiB"`, nil,
 			func(m *isolation.Mode, s string) bool {
 				m.Memory = s
-				v, ok := parseSize(s)
-				return ok && v > 0
+				v, err := isolation.ParseSize(s)
+				return err == nil && v > 0
 			}},
 		{"cpu_quota", aString | anInteger, `must be a number of CPUs as "1.5", or a part of one as "50%"`, nil,
 			func(m *isolation.Mode, s string) bool {

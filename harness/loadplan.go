@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"goset/isolation"
 )
 
 // The bounds of a plan. More runs than MaxRuns would take years; the bound
@@ -84,8 +86,8 @@ func (l *loader) idle(n *node, into *time.Duration) {
 
 func (l *loader) output(n *node, into *int64) {
 	text, is := levelText(n)
-	v, ok := parseSize(text)
-	if is&(aString|anInteger) == 0 || !ok || v < 1<<10 || v > 1<<30 {
+	v, err := isolation.ParseSize(text)
+	if is&(aString|anInteger) == 0 || err != nil || v < 1<<10 || v > 1<<30 {
 		l.one(n, `must be a size from 1KiB to 1GiB, as "16MiB"`)
 		return
 	}

@@ -14,6 +14,7 @@ func TestShipped(t *testing.T) {
 		"quickstart":  {12, 84},
 		"sweep-flags": {20, 220},
 		"sweep-n":     {24, 264},
+		"yield":       {15, 165},
 	}
 	if n := len(experiments.Names()); n != len(want) {
 		t.Errorf("%d experiments, want %d", n, len(want))

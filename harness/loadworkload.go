@@ -18,7 +18,7 @@ import (
 func (l *loader) workload(n *node) {
 	before := len(l.faults)
 	w := Workload{Name: n.key}
-	kernel, hasKernel := l.kernelOf(n)
+	kernel, hasKernel := l.kernel(n)
 	fields := []field{
 		{"kernel", func(*node) {}},
 		{"command", func(n *node) { l.command(n, &w) }},
@@ -48,9 +48,9 @@ func (l *loader) workload(n *node) {
 	l.workloads = append(l.workloads, named{n, len(l.faults) == before})
 }
 
-// kernelOf is the kernel that the workload names. Of an unknown one, the
+// kernel is the kernel that the workload names. Of an unknown one, the
 // parameters of all kernels are let through: the name is the fault.
-func (l *loader) kernelOf(n *node) (Kernel, bool) {
+func (l *loader) kernel(n *node) (Kernel, bool) {
 	k := n.kid("kernel")
 	if k == nil {
 		return Kernel{}, false
@@ -161,6 +161,8 @@ func paramRule(p KernelParam) (types, string) {
 	switch p.Kind {
 	case "int":
 		return anInteger | aString, fmt.Sprintf(`must be a whole number from %d to %d, or a factor as "{n}"`, p.Min, p.Max)
+	case "duration":
+		return aString, durationRule(time.Duration(p.Min), time.Duration(p.Max))
 	case "bool":
 		return aBoolean, "must be true or false"
 	default:
@@ -174,6 +176,9 @@ func paramFits(p KernelParam, text string) bool {
 	case "int":
 		v, err := strconv.ParseInt(text, 10, 64)
 		return err == nil && v >= p.Min && v <= p.Max
+	case "duration":
+		_, ok := durationWithin(text, time.Duration(p.Min), time.Duration(p.Max))
+		return ok
 	case "bool":
 		return text == "true" || text == "false"
 	default:

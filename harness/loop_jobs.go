@@ -106,7 +106,7 @@ func (l *loop) makeJob(t *Treatment) (Job, error) {
 			return Job{}, fmt.Errorf("cannot run workload %q: nothing is known that could start kernel %q", t.Workload, t.Spec.Kernel)
 		}
 		job.Argv = slices.Concat(l.Self, []string{t.Spec.Kernel}, t.Args)
-		if len(job.Layers.Wrap) == 0 {
+		if k, _ := kernelOf(t.Spec.Kernel); len(job.Layers.Wrap) == 0 && !k.Runtime {
 			job.TimerSlack = KernelSlack
 		}
 		return job, nil
@@ -131,5 +131,6 @@ func (l *loop) makeJob(t *Treatment) (Job, error) {
 // monitor thread sleeps 20 µs at a time while the process starts; with the usual
 // slack of 50 µs that is up to 90 context switches on the measured CPU, with this
 // one about 20, of which none is the monitor's. The process that measures sets
-// itself back to the usual one.
+// itself back to the usual one. A kernel that measures the runtime is not given
+// it: the monitor thread is what preempts its goroutines.
 const KernelSlack = 10 * time.Millisecond

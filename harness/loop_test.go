@@ -450,6 +450,42 @@ func TestKernelsAreStartedThroughSelf(t *testing.T) {
 	}
 }
 
+// A kernel that measures the Go runtime keeps the timer slack that any process
+// has: with a longer one its goroutines would be preempted late.
+func TestTimerSlackOfKernels(t *testing.T) {
+	for _, k := range Kernels() {
+		s, x := testSession(t, 1, []string{"a"}, isolation.Mode{Name: "m"})
+		s.Plan.Treatments[0].Spec = Workload{Name: "a", Kernel: k.Name}
+		s.Self = []string{"true", "workload"}
+		if _, err := Execute(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		want := KernelSlack
+		if k.Name == "yield" {
+			want = 0
+		}
+		if got := x.jobs[0].TimerSlack; got != want {
+			t.Errorf("%s: timer slack %v, want %v", k.Name, got, want)
+		}
+	}
+}
+
+func TestWorkloadSides(t *testing.T) {
+	for _, c := range []struct {
+		w    Workload
+		want []string
+	}{
+		{Workload{Command: []string{"x"}}, nil},
+		{Workload{Kernel: "jitter"}, nil},
+		{Workload{Kernel: "yield"}, []string{"yield"}},
+		{Workload{Go: &GoSpec{}}, GoSides()},
+	} {
+		if got := c.w.Sides(); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: got %q, want %q", c.w, got, c.want)
+		}
+	}
+}
+
 func TestShapeChangeIsSaidOnce(t *testing.T) {
 	s, _ := testSession(t, 4, []string{"a"}, isolation.Mode{Name: "m"}, isolation.Mode{Name: "n"})
 	shapes := []string{"x", "x", "y", "y", "x", "x", "y", "y"}

@@ -195,12 +195,18 @@ choose = "experiment"
 // TestEstimateGrows: the nominal cost of a kernel follows its sizes, and the
 // longest plan does not overflow.
 func TestEstimateGrows(t *testing.T) {
-	length := func(size string) time.Duration {
-		e := mustLoad(t, "[workload.w]\nkernel = \"stream\"\nelements = "+size+"\n[mode.m]\n")
+	length := func(kernel, size string) time.Duration {
+		e := mustLoad(t, "[workload.w]\nkernel = \""+kernel+"\"\n"+size+"\n[mode.m]\n")
 		return e.Estimate(mustExpand(t, e, 1)).Total
 	}
-	if a, b := length("1000000"), length("2000000"); a <= 0 || b <= a {
-		t.Errorf("%v, then %v", a, b)
+	for _, c := range [][3]string{
+		{"jitter", "steps = 1000", "steps = 2000"}, {"chase", "loads = 1000", "loads = 2000"}, {"matmul", "iterations = 1", "iterations = 2"},
+		{"stream", "elements = 1000000", "elements = 2000000"},
+		{"yield", "rounds = 1", "rounds = 2"}, {"yield", "bytes = 1000000", "bytes = 2000000"}, {"yield", "procs = 2", "procs = 1"},
+	} {
+		if a, b := length(c[0], c[1]), length(c[0], c[2]); a <= 0 || b <= a {
+			t.Errorf("%s: %v with %s, then %v with %s", c[0], a, c[1], b, c[2])
+		}
 	}
 	e := mustLoad(t, "plan = { runs = 20_000, idle = \"168h\" }\n"+minimal)
 	if est := e.Estimate(mustExpand(t, e, 1)); est.Total != 1<<63-1 {

@@ -80,6 +80,7 @@ func expected(t *Treatment) time.Duration {
 //     cycles,
 //   - matmul: 65,536 floating point operations at 20 GFLOP/s,
 //   - stream: 80 bytes an element for the four operations at 10 GB/s,
+//   - yield: 600 MB/s on each of at most 2 procs, and 0.13 s a round for the base latency,
 //   - and 30 ms for a process to start and to touch its memory.
 //
 // Iterations count one more than asked: the untimed one. Threads run side by
@@ -96,6 +97,8 @@ func nominalSeconds(kernel string, p map[string]float64) (float64, bool) {
 		return start + iterations*p["multiplications"]*65536/20e9, true
 	case "stream":
 		return start + iterations*p["elements"]*80/10e9, true
+	case "yield":
+		return start + p["rounds"]*0.13 + (p["rounds"]+0.125)*p["bytes"]/min(p["procs"], 2)/600e6, true
 	}
 	return 0, false
 }

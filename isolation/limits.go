@@ -354,9 +354,10 @@ func counter(k kernel, file, name string) int64 {
 	return 0
 }
 
-var sizeText = lazy.Regexp(`^(\d{1,18})(\.\d{1,6})? ?(|B|[kK]B|[MGT]B|[KMGT]iB)$`)
+// Fifteen digits are exact as a float64.
+var sizeText = lazy.Regexp(`^(\d{1,15})(\.\d{1,6})? ?(|B|[kK]B|[MGT]B|[KMGT]iB)$`)
 
-// ParseSize reads a number of bytes as "512MiB".
+// ParseSize reads a number of bytes as "512MiB"; "KB" is 1000 bytes, as "kB".
 func ParseSize(text string) (int64, error) {
 	m := sizeText().FindStringSubmatch(text)
 	if m == nil {

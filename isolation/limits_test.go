@@ -10,12 +10,12 @@ import (
 )
 
 func TestParseSize(t *testing.T) {
-	for text, want := range map[string]int64{"512MiB": 512 << 20, "1": 1, "1.5 GiB": 3 << 29, "64KB": 64000, "0": 0, "2TB": 2e12} {
+	for text, want := range map[string]int64{"512MiB": 512 << 20, "1": 1, "1.5 GiB": 3 << 29, "64KB": 64000, "0": 0, "2TB": 2e12, "999999999999999": 999999999999999, "0.5KiB": 512} {
 		if got, err := ParseSize(text); err != nil || got != want {
 			t.Errorf("%q is %d, %v; want %d", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "MiB", "1.5", "-1", "1 mb", "1e3", "999999999999999999TiB", "0x10"} {
+	for _, text := range []string{"", "MiB", "1.5", "-1", "1 mb", "1e3", "1000000000000000", "999999999999999TiB", "16Mib", "1  B", "0x10"} {
 		if got, err := ParseSize(text); err == nil {
 			t.Errorf("%q is %d", text, got)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -207,6 +208,46 @@ func TestSides(t *testing.T) {
 	got = SidesOf([]harness.Workload{{}, {Go: &harness.GoSpec{}, Params: []harness.Param{{Name: "ref", Levels: []string{"a", "b"}}, {Name: "tags", Levels: []string{"a"}}, {Name: "cpu", Levels: []string{"1", "2"}}}}})
 	if !slices.Equal(got, []string{"ref"}) {
 		t.Errorf("sides %q", got)
+	}
+	got = SidesOf([]harness.Workload{{Kernel: "yield", Params: []harness.Param{{Name: "procs", Levels: []string{"3", "5"}}, {Name: "yield", Levels: []string{"none", "gosched"}}}}})
+	if !slices.Equal(got, []string{"yield"}) {
+		t.Errorf("sides of a kernel: %q", got)
+	}
+}
+
+// The kernel yield has a table for each procs and metric, in which the
+// functions are compared with none within the rounds.
+func TestSidesOfKernel(t *testing.T) {
+	b := &builder{}
+	for _, procs := range []string{"3", "5"} {
+		for _, yield := range []string{"none", "gosched"} {
+			b.treat("yield", "unpinned", "", lv("procs", procs), lv("yield", yield))
+		}
+	}
+	for round := range 6 {
+		for tr := range b.treatments {
+			// Rounds differ tenfold; within each, gosched has half of none.
+			b.run(tr, round+1, map[string]float64{"peak": float64(1+9*round) / float64(1+tr%2)}, describe(metric.Metric{Name: "peak", Unit: "s/probe", Better: metric.Lower, Shown: true}))
+		}
+	}
+	d, err := Collect(context.Background(), b.rs, b.treatments, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := d.Document(Options{ModeFactors: []string{}, Sides: []string{"yield"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range doc.Tables {
+		tab := &doc.Tables[i]
+		for _, c := range tab.Contrasts {
+			got = append(got, fmt.Sprintf("%s: %s|%s %.3f", tab.Name(), c.X, c.Y, c.Location.Change.V))
+		}
+	}
+	want := []string{"yield procs=3: unpinned yield=gosched|unpinned yield=none -0.500", "yield procs=5: unpinned yield=gosched|unpinned yield=none -0.500"}
+	if !slices.Equal(got, want) {
+		t.Errorf("compared %q, want %q", got, want)
 	}
 }
 

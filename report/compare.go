@@ -233,38 +233,31 @@ func (p *textInk) cellVerdict(c *CellChange, about string, v stats.Verdict) {
 	}
 }
 
-// Limit is a condition of which a difference must not be: "median>3%".
-type Limit struct {
-	What  string // "median" or "sd"
-	Share float64
-}
-
-// ParseLimits reads "median>3%,sd>20%".
-func ParseLimits(text string) ([]Limit, error) {
-	var out []Limit
+// ParseLimits reads "median>3%,sd>20%": bounds of what a difference may be, each
+// a share of the old median or sd.
+func ParseLimits(text string) ([]Bound, error) {
+	var out []Bound
 	for _, part := range strings.Split(text, ",") {
-		what, bound, ok := strings.Cut(strings.ReplaceAll(part, " ", ""), ">")
-		var share float64
-		n, err := fmt.Sscanf(bound, "%g%%", &share)
-		if !ok || n != 1 || err != nil || bound != strings.TrimRight(bound, "%")+"%" || !(share >= 0) || math.IsInf(share, 0) || what != "median" && what != "sd" {
+		b, err := ParseBound(part)
+		if err != nil || !b.Relative || b.Metric != "median" && b.Metric != "sd" {
 			return nil, fmt.Errorf("cannot use limit %q: want median>3%% or sd>20%%, several with commas", part)
 		}
-		out = append(out, Limit{what, share / 100})
+		out = append(out, b)
 	}
 	return out, nil
 }
 
 // Broken lists the cells that are sure to have changed for the worse by more
-// than a limit, in words. Sure means that the verdict after Holm asserts the
+// than a limit of ParseLimits, in words. Sure means that the verdict after Holm asserts the
 // change; the limit is held against the estimate. For a metric without a good
 // direction every change is one for the worse.
-func (d *Difference) Broken(limits []Limit) []string {
+func (d *Difference) Broken(limits []Bound) []string {
 	var out []string
 	for i := range d.Cells {
 		c := &d.Cells[i]
 		for _, l := range limits {
-			if by, ok := c.worse(l.What); ok && by > l.Share {
-				out = append(out, fmt.Sprintf("%s: %s is worse by %.3g%%, more than %.3g%%", c.Name, l.What, 100*by, 100*l.Share))
+			if by, ok := c.worse(l.Metric); ok && by > l.Value {
+				out = append(out, fmt.Sprintf("%s: %s is worse by %.3g%%, more than %.3g%%", c.Name, l.Metric, 100*by, 100*l.Value))
 			}
 		}
 	}

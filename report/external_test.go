@@ -199,7 +199,7 @@ func TestCompareFolders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := back.Broken([]Limit{{"median", 0}}); len(got) > 0 {
+	if got := back.Broken([]Bound{{Metric: "median", Relative: true}}); len(got) > 0 {
 		t.Errorf("broken %q by what got better", got)
 	}
 	var out bytes.Buffer
@@ -226,10 +226,10 @@ func TestCompareOneSidedCells(t *testing.T) {
 
 func TestParseLimits(t *testing.T) {
 	got, err := ParseLimits("median > 3%,sd>20.5%")
-	if want := []Limit{{"median", 0.03}, {"sd", 0.205}}; err != nil || !slices.Equal(got, want) {
+	if want := []Bound{{Text: "median > 3%", Metric: "median", Value: 0.03, Relative: true}, {Text: "sd>20.5%", Metric: "sd", Value: 0.205, Relative: true}}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	for _, text := range []string{"", "median", "median>3", "mean>3%", "median<3%", "median>-3%", "median>3%%", "median>3%x", "median>NaN%", "median>3%,"} {
+	for _, text := range []string{"", "median", "median>3", "mean>3%", "median<3%", "median>-3%", "median>3%%", "median>3%x", "median>NaN%", "median>3%,", "median>3ms", "sd>1e999%"} {
 		if got, err := ParseLimits(text); err == nil {
 			t.Errorf("%q: %+v", text, got)
 		}

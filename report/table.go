@@ -27,8 +27,8 @@ type Options struct {
 	// Nil: the keys that every mode knows.
 	ModeFactors []string
 	// Sides names the factors whose levels are compared with their first one
-	// within a mode: the refs of Go benchmarks. They make rows, as ModeFactors
-	// do. See SidesOf.
+	// within a mode: the refs of Go benchmarks, the functions of the kernel
+	// yield. They make rows, as ModeFactors do. See SidesOf.
 	Sides []string
 	// Metrics selects metrics by name, for all workloads. Empty: those that
 	// are marked as shown; where none is, "wall"; where that is missing, all.
@@ -160,16 +160,14 @@ func ModeFactors(modes []harness.ModeSpec) []string {
 	return fs
 }
 
-// SidesOf returns the factors of Go benchmarks that make another program of
-// them. The result is never nil.
+// SidesOf returns the factors of workloads that make another program of them.
+// The result is never nil.
 func SidesOf(workloads []harness.Workload) []string {
 	fs := []string{}
-	for _, w := range workloads {
-		if w.Go == nil {
-			continue
-		}
-		for _, p := range w.Params {
-			if len(p.Levels) > 1 && slices.Contains(harness.GoSides(), p.Name) && !slices.Contains(fs, p.Name) {
+	for i := range workloads {
+		sides := workloads[i].Sides()
+		for _, p := range workloads[i].Params {
+			if len(p.Levels) > 1 && slices.Contains(sides, p.Name) && !slices.Contains(fs, p.Name) {
 				fs = append(fs, p.Name)
 			}
 		}

@@ -23,4 +23,7 @@
 //
 // Elsewhere than on Linux on amd64 and arm64 the same loops run in the Go
 // process itself, and the output says "runner: in-process".
+//
+// The kernel yield is another thing: it measures the Go runtime's scheduler, and
+// so runs in the Go process everywhere.
 package workloads

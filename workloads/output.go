@@ -17,6 +17,10 @@ type Output struct {
 	err error
 }
 
+// WarningKey is the key of a configuration line with a doubt about the run,
+// which its record and the report repeat.
+const WarningKey = "warning"
+
 // NewOutput starts the output of one kernel with the lines that all have.
 func NewOutput(w io.Writer, kernel string, res *Result) *Output {
 	o := &Output{w: bufio.NewWriterSize(w, 64<<10)}

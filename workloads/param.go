@@ -7,21 +7,23 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // The kinds of a parameter.
 const (
-	KindInt  = "int"
-	KindBool = "bool"
-	KindWord = "word"
+	KindInt      = "int"
+	KindBool     = "bool"
+	KindWord     = "word"
+	KindDuration = "duration"
 )
 
 // Param is one parameter of a kernel, with its rule.
 type Param struct {
 	Name     string
-	Kind     string // KindInt, KindBool or KindWord
+	Kind     string // KindInt, KindBool, KindWord or KindDuration
 	Default  string
-	Min, Max int64    // of an int
+	Min, Max int64    // of an int, or of a duration in nanoseconds
 	Words    []string // of a word
 }
 
@@ -57,7 +59,7 @@ func (e *ParamError) Error() string {
 
 // Values holds the parsed parameters of a kernel, defaults filled in.
 type Values struct {
-	ints  map[string]int64
+	ints  map[string]int64 // durations too, in nanoseconds
 	bools map[string]bool
 	words map[string]string
 }
@@ -70,6 +72,9 @@ func (v Values) Bool(name string) bool { return v.bools[name] }
 
 // Word returns the value of a word parameter.
 func (v Values) Word(name string) string { return v.words[name] }
+
+// Duration returns the value of a duration parameter.
+func (v Values) Duration(name string) time.Duration { return time.Duration(v.ints[name]) }
 
 // ParseParams reads the given texts by the rules of params. All faults come
 // back at once, joined, each a *ParamError.
@@ -101,6 +106,10 @@ func (v Values) set(p Param, text string) bool {
 		n, err := strconv.ParseInt(text, 10, 64)
 		v.ints[p.Name] = n
 		return err == nil && p.Min <= n && n <= p.Max
+	case KindDuration:
+		d, err := time.ParseDuration(text)
+		v.ints[p.Name] = int64(d)
+		return err == nil && p.Min <= int64(d) && int64(d) <= p.Max
 	case KindBool:
 		v.bools[p.Name] = text == "true"
 		return text == "true" || text == "false"
@@ -121,6 +130,8 @@ func (p Param) rule() string {
 	switch p.Kind {
 	case KindInt:
 		return fmt.Sprintf("must be an integer from %d to %d", p.Min, p.Max)
+	case KindDuration:
+		return fmt.Sprintf("must be a duration from %v to %v, as 100µs", time.Duration(p.Min), time.Duration(p.Max))
 	case KindBool:
 		return "must be true or false"
 	default:

@@ -2,14 +2,17 @@ package workloads
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func testParams() []Param {
 	return []Param{
 		{Name: "steps", Kind: KindInt, Default: "3", Min: 1, Max: 9},
 		{Name: "huge", Kind: KindBool, Default: "false"},
+		{Name: "every", Kind: KindDuration, Default: "1ms", Min: 1, Max: int64(time.Second)},
 		PathParam(),
 	}
 }
@@ -21,18 +24,19 @@ func TestParseParams(t *testing.T) {
 		steps int64
 		huge  bool
 		path  string
+		every time.Duration
 	}{
-		{"none given", nil, 3, false, "auto"},
-		{"lowest", map[string]string{"steps": "1"}, 1, false, "auto"},
-		{"all", map[string]string{"steps": "9", "huge": "true", "path": "avx2"}, 9, true, "avx2"},
+		{"none given", nil, 3, false, "auto", time.Millisecond},
+		{"lowest", map[string]string{"steps": "1", "every": "1ns"}, 1, false, "auto", 1},
+		{"all", map[string]string{"steps": "9", "huge": "true", "path": "avx2", "every": "1000ms"}, 9, true, "avx2", time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v, err := ParseParams("k", testParams(), c.given)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if v.Int("steps") != c.steps || v.Bool("huge") != c.huge || v.Word("path") != c.path {
-				t.Errorf("got %d %t %q, want %d %t %q", v.Int("steps"), v.Bool("huge"), v.Word("path"), c.steps, c.huge, c.path)
+			if v.Int("steps") != c.steps || v.Bool("huge") != c.huge || v.Word("path") != c.path || v.Duration("every") != c.every {
+				t.Errorf("got %d %t %q %v, want %d %t %q %v", v.Int("steps"), v.Bool("huge"), v.Word("path"), v.Duration("every"), c.steps, c.huge, c.path, c.every)
 			}
 		})
 	}
@@ -49,9 +53,13 @@ func TestParseParamsFaults(t *testing.T) {
 		{map[string]string{"steps": "1e3"}, []string{`steps: must be an integer`}},
 		{map[string]string{"steps": "99999999999999999999"}, []string{`steps: must be an integer`}},
 		{map[string]string{"huge": "1"}, []string{`huge: must be true or false, got "1"`}},
+		{map[string]string{"every": "0s"}, []string{`every: must be a duration from 1ns to 1s, as 100µs, got "0s"`}},
+		{map[string]string{"every": "1001ms"}, []string{`every: must be a duration`}},
+		{map[string]string{"every": "5"}, []string{`every: must be a duration`}},
+		{map[string]string{"every": ""}, []string{`every: must be a duration`}},
 		{map[string]string{"path": "sse"}, []string{`path: must be one of auto, avx512, avx2, portable, got "sse"`}},
 		{map[string]string{"stpes": "2", "steps": "-1", "huge": "yes"}, []string{
-			`parameter: must be one of the parameters steps, huge, path, got "stpes"`, `steps: must be`, `huge: must be`}},
+			`parameter: must be one of the parameters steps, huge, every, path, got "stpes"`, `steps: must be`, `huge: must be`}},
 	} {
 		_, err := ParseParams("k", testParams(), c.given)
 		var p *ParamError
@@ -89,4 +97,25 @@ func TestResolvePath(t *testing.T) {
 	if _, err := ResolvePath("k", "neon9"); !errors.As(err, &p) || p.Value != "neon9" {
 		t.Errorf("got %v, want a *ParamError", err)
 	}
+}
+
+// A text is taken as its parameter's rule says, or is a fault.
+func FuzzParseParams(f *testing.F) {
+	for _, s := range []string{"", "3", "-1", "true", "100µs", "1e3s", "auto", "9223372036854775808"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, p := range testParams() {
+			v, err := ParseParams("k", testParams(), map[string]string{p.Name: text})
+			n := v.ints[p.Name]
+			ranged := p.Kind == KindInt || p.Kind == KindDuration
+			if err == nil && (ranged && (n < p.Min || n > p.Max) || p.Kind == KindWord && !slices.Contains(p.Words, text)) {
+				t.Errorf("%s: took %q", p.Name, text)
+			}
+			var fault *ParamError
+			if err != nil && (!errors.As(err, &fault) || fault.Param != p.Name || fault.Value != text) {
+				t.Errorf("%s: %q: got %v", p.Name, text, err)
+			}
+		}
+	})
 }

@@ -45,7 +45,7 @@ func (a *app) compare(cmd *cobra.Command, dirs []string, f *tableFlags, failOn s
 	if err != nil {
 		return err
 	}
-	var limits []report.Limit
+	var limits []report.Bound
 	if failOn != "" {
 		if limits, err = report.ParseLimits(failOn); err != nil {
 			return usagef("cannot use -fail-on: %v", err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -61,12 +62,19 @@ func (a *app) plan(cmd *cobra.Command, name string, set []string, runs string) e
 	if err != nil {
 		return err
 	}
+	kernels, err := kernelFindings(e)
+	if err != nil {
+		return err
+	}
 	out := bufio.NewWriter(a.stdout)
 	if err := printPlan(out, e, p, findings, runs); err != nil {
 		return err
 	}
 	if err := out.Flush(); err != nil {
 		return failed(fmt.Errorf("cannot print plan: %v", err))
+	}
+	if len(kernels) > 0 {
+		return failed(fmt.Errorf("this machine cannot run experiment %q:\n%w", e.Name, errors.Join(kernels...)))
 	}
 	if findings.Err() != nil {
 		return failed(fmt.Errorf("this machine cannot hold %d layers that experiment %q asks for", len(findings.Refused()), e.Name))

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -20,10 +21,13 @@ func recompute(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: recompute DIR")
 	}
 	dir := ts.MkAbs(args[0])
-	runs, err := readCSV(filepath.Join(dir, "runs.csv"))
+	_, runs, err := readCSV(filepath.Join(dir, "runs.csv"))
 	ts.Check(err)
-	summary, err := readCSV(filepath.Join(dir, "summary.csv"))
+	head, summary, err := readCSV(filepath.Join(dir, "summary.csv"))
 	ts.Check(err)
+	// The factors stand between the mode and the metric.
+	at := slices.Index(head, "mode")
+	identity := append([]string{"workload"}, head[at:slices.Index(head, "metric")+1]...)
 	cells := map[string][]float64{}
 	for _, r := range runs {
 		if r["outcome"] != "kept" || r["warmup"] == "true" || r["metric"] == "" {
@@ -31,18 +35,18 @@ func recompute(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		v, err := strconv.ParseFloat(r["value"], 64)
 		ts.Check(err)
-		key := cellKey(r)
+		key := cellKey(r, identity)
 		cells[key] = append(cells[key], v)
 	}
 	checked := 0
 	for _, s := range summary {
-		xs := cells[cellKey(s)]
+		xs := cells[cellKey(s, identity)]
 		if len(xs) == 0 {
 			continue
 		}
 		for name, want := range secondOpinion(xs) {
 			if err := close(s[name], want); err != nil {
-				ts.Fatalf("%s of %s: %v", name, cellKey(s), err)
+				ts.Fatalf("%s of %s: %v", name, cellKey(s, identity), err)
 			}
 			checked++
 		}
@@ -53,8 +57,12 @@ func recompute(ts *testscript.TestScript, neg bool, args []string) {
 	fmt.Fprintf(ts.Stdout(), "recomputed %d numbers of %d cells\n", checked, len(cells))
 }
 
-func cellKey(row map[string]string) string {
-	return row["workload"] + "/" + row["mode"] + "/" + row["metric"]
+func cellKey(row map[string]string, identity []string) string {
+	var parts []string
+	for _, column := range identity {
+		parts = append(parts, row[column])
+	}
+	return strings.Join(parts, "/")
 }
 
 // secondOpinion computes by the definitions: the median by counting values on
@@ -111,17 +119,16 @@ func close(text string, want float64) error {
 	return nil
 }
 
-func readCSV(file string) ([]map[string]string, error) {
+func readCSV(file string) (head []string, out []map[string]string, err error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer f.Close()
 	rows, err := csv.NewReader(f).ReadAll()
 	if err != nil || len(rows) == 0 {
-		return nil, fmt.Errorf("cannot read %q: %v, %d rows", file, err, len(rows))
+		return nil, nil, fmt.Errorf("cannot read %q: %v, %d rows", file, err, len(rows))
 	}
-	var out []map[string]string
 	for _, row := range rows[1:] {
 		m := map[string]string{}
 		for i, name := range rows[0] {
@@ -129,7 +136,7 @@ func readCSV(file string) ([]map[string]string, error) {
 		}
 		out = append(out, m)
 	}
-	return out, nil
+	return rows[0], out, nil
 }
 
 func TestMedianByCounting(t *testing.T) {

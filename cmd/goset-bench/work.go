@@ -113,9 +113,16 @@ func (w *work) release() error {
 	return s.Close()
 }
 
-// admit refuses an experiment with a layer that cannot be held, all of them by
-// name, before anything runs.
+// admit refuses an experiment with a kernel that cannot run or a layer that
+// cannot be held here, all of them by name, before anything runs.
 func (w *work) admit(e *harness.Experiment) error {
+	kernels, err := kernelFindings(e)
+	if err != nil {
+		return err
+	}
+	if len(kernels) > 0 {
+		return failed(fmt.Errorf("cannot run experiment %q here:\n%w", e.Name, errors.Join(kernels...)))
+	}
 	findings, err := layerFindings(e, w.bestEffort, w.user)
 	if err != nil {
 		return err

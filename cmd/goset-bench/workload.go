@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +25,32 @@ func kernelFault(err error) error {
 		return &exitError{exitUsage, err}
 	}
 	return failed(err)
+}
+
+// kernelFindings asks every kernel of an experiment whether it can run here with
+// its parameters, before anything runs: the instructions of a path, or a
+// function of the toolchain, may be missing. Each fault is there once.
+func kernelFindings(e *harness.Experiment) ([]error, error) {
+	treatments, err := e.Treatments()
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	var found []error
+	for i := range treatments {
+		spec := &treatments[i].Spec
+		if spec.Kernel == "" {
+			continue
+		}
+		params := map[string]string{}
+		for _, p := range spec.Params {
+			params[p.Name] = p.Levels[0]
+		}
+		err := all.Check(spec.Kernel, params)
+		if err != nil && !slices.ContainsFunc(found, func(f error) bool { return f.Error() == err.Error() }) {
+			found = append(found, err)
+		}
+	}
+	return found, nil
 }
 
 // plainKernel reads "workload KERNEL -name value …" without the command tree,
@@ -133,6 +160,9 @@ func (a *app) kernelCommand(k harness.Kernel) *cobra.Command {
 		case "int":
 			n, _ := strconv.ParseInt(p.Default, 10, 64)
 			cmd.Flags().Int64(p.Name, n, p.Help)
+		case "duration":
+			d, _ := time.ParseDuration(p.Default)
+			cmd.Flags().Duration(p.Name, d, p.Help)
 		default:
 			cmd.Flags().String(p.Name, p.Default, fmt.Sprintf("%s: one of %v", p.Help, p.Words))
 		}

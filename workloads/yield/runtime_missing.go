@@ -1,0 +1,6 @@
+//go:build !runtimeyield
+
+package yield
+
+// runtimeYield is nil: this toolchain has no such function.
+var runtimeYield func()
