@@ -83,6 +83,9 @@ func plainKernel(args []string) (k harness.Kernel, params map[string]string, ok 
 		default:
 			value, rest = rest[1], rest[2:]
 		}
+		if _, twice := params[name]; twice {
+			return k, nil, false
+		}
 		params[name] = value
 	}
 	return k, params, true

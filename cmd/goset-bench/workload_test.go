@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"testing"
 
 	"goset/harness"
+	"goset/internal/cli"
 	"goset/workloads/all"
 )
 
@@ -68,4 +70,33 @@ func TestKernelMetrics(t *testing.T) {
 			t.Errorf("%s: %d lines, the metrics have %d", k.Name, lines, expected)
 		}
 	}
+}
+
+// What is read without the command tree, and is in order, means the same to the
+// tree.
+func FuzzPlainKernel(f *testing.F) {
+	for _, args := range []string{
+		"jitter", "jitter -steps=10 --iterations 3", "chase -hugepages -kib 16", "chase -hugepages=false", "jitter -steps", "jitter -h", "jitter 3",
+		"nothing -steps=1", "stream -nontemporal=true -path avx2", "yield -every=1ms", "jitter -steps=1 -steps=2", "jitter -- -steps=1", "jitter ---steps=1", "jitter -steps=",
+	} {
+		f.Add(args)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		args := strings.Fields(text)
+		k, params, ok := plainKernel(append([]string{"workload"}, args...))
+		if !ok || all.Check(k.Name, params) != nil {
+			return // the tree's own answer
+		}
+		cmd := (&app{}).kernelCommand(k)
+		if err := cmd.ParseFlags(cli.OneDash(args[1:])); err != nil || len(cmd.Flags().Args()) > 0 {
+			t.Fatalf("%q: %v; the tree: %v, arguments %q", args, params, err, cmd.Flags().Args())
+		}
+		for _, p := range k.Params {
+			want := cmd.Flags().Lookup(p.Name).Value.String()
+			got, given := params[p.Name]
+			if given && got != want && strings.TrimLeft(got, "+0") != strings.TrimLeft(want, "+0") {
+				t.Errorf("%q: %s is %q, to the tree %q", args, p.Name, got, want)
+			}
+		}
+	})
 }
