@@ -36,12 +36,6 @@ func WriteData(ctx context.Context, dir string, d *Data, src Source, opts Option
 
 // WriteDocument is WriteData for a caller that has made the document already.
 func WriteDocument(ctx context.Context, dir string, d *Data, doc *Document, src Source, opts Options) error {
-	every := opts
-	every.Metrics, every.TopK, every.All = nil, 0, true
-	all, err := d.Tables(every)
-	if err != nil {
-		return err
-	}
 	// Those that read the records again are written beside the others, which
 	// only look at d; a source is read once at a time.
 	var again error
@@ -52,8 +46,16 @@ func WriteDocument(ctx context.Context, dir string, d *Data, doc *Document, src 
 			writeFile(dir, "iterations.csv.gz", func(w io.Writer) error { return compressed(ctx, w, d, src) }),
 		)
 	})
-	err = errors.Join(
-		writeFile(dir, "summary.csv", func(w io.Writer) error { return SummaryCSV(w, all) }),
+	err := errors.Join(
+		writeFile(dir, "summary.csv", func(w io.Writer) error {
+			every := opts
+			every.Metrics, every.TopK, every.All = nil, 0, true
+			all, err := d.Tables(every)
+			if err != nil {
+				return err
+			}
+			return SummaryCSV(w, all)
+		}),
 		writeFile(dir, "summary.md", func(w io.Writer) error { return MarkdownDocument(w, doc) }),
 		writeFile(dir, "contrasts.csv", func(w io.Writer) error { return ContrastsCSV(w, doc.Tables) }),
 		writeFile(dir, "bench.txt", func(w io.Writer) error { return Bench(w, d, opts) }),
