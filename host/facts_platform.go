@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"io/fs"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,17 +18,15 @@ func (r *factReader) frequency() {
 		q.IdleGovernor = r.text(base + "cpuidle/current_governor_ro")
 	}
 	for _, dir := range r.policies() {
-		// An offline policy answers EBUSY: it is no part of this machine now.
-		driver, err := r.fs.text(dir, "scaling_driver")
-		if err != nil {
-			r.note("/"+dir+"/scaling_driver", err)
+		p, ok := r.policy(dir)
+		if !ok {
 			continue
 		}
-		q.Driver = append(q.Driver, driver)
-		q.Governor = appendWord(q.Governor, r.text(dir+"/scaling_governor"))
-		q.EPP = appendWord(q.EPP, r.text(dir+"/energy_performance_preference"))
-		q.MinHz = extreme(q.MinHz, r.number(dir+"/scaling_min_freq"), -1)
-		q.MaxHz = extreme(q.MaxHz, r.number(dir+"/scaling_max_freq"), +1)
+		q.Driver = append(q.Driver, p.Driver)
+		q.Governor = appendWord(q.Governor, p.Governor)
+		q.EPP = appendWord(q.EPP, p.EPP)
+		q.MinHz = extreme(q.MinHz, p.MinKHz, -1)
+		q.MaxHz = extreme(q.MaxHz, p.MaxKHz, +1)
 	}
 	for _, words := range []*[]string{&q.Driver, &q.Governor, &q.EPP} {
 		slices.Sort(*words)
@@ -37,6 +36,40 @@ func (r *factReader) frequency() {
 	if len(q.Driver) > 0 || q.Turbo != nil || q.IdleDriver != "" {
 		r.facts.Frequency = q
 	}
+}
+
+// Policy is one policy of cpufreq: CPUs whose clock changes together
+// (Documentation/admin-guide/pm/cpufreq.rst). Frequencies are in kHz, as the
+// files have them and take them.
+type Policy struct {
+	Path     string // "/sys/devices/system/cpu/cpufreq/policy0"
+	Driver   string
+	Governor string
+	EPP      string // energy_performance_preference; "": none
+	// MinKHz and MaxKHz are the limits in force.
+	MinKHz, MaxKHz *int64
+
+	// What follows is read by [ReadSurvey] alone: the governors that there are,
+	// the limits of the hardware, and the frequency that the maker rates it for.
+	Governors             []string
+	LowestKHz, HighestKHz *int64
+	BaseKHz               *int64
+}
+
+// policy reads a folder of cpufreq. An offline policy answers EBUSY: it is no
+// part of this machine now.
+func (r *factReader) policy(dir string) (Policy, bool) {
+	p := Policy{Path: "/" + dir}
+	var err error
+	if p.Driver, err = r.fs.text(dir, "scaling_driver"); err != nil {
+		r.note(p.Path+"/scaling_driver", err)
+		return p, false
+	}
+	p.Governor = r.text(dir + "/scaling_governor")
+	p.EPP = r.text(dir + "/energy_performance_preference")
+	p.MinKHz = r.number(dir + "/scaling_min_freq")
+	p.MaxKHz = r.number(dir + "/scaling_max_freq")
+	return p, true
 }
 
 func appendWord(words []string, word string) []string {
@@ -79,16 +112,44 @@ func (r *factReader) policies() []string {
 	return dirs
 }
 
-// turbo reads the two ways of saying it: intel_pstate's no_turbo, and the
+// Knob is a file with a number that says yes or no, or how much.
+type Knob struct {
+	Path  string // "/sys/devices/system/cpu/intel_pstate/no_turbo"
+	Value int64
+}
+
+// knob reads an optional one.
+func (r *factReader) knob(name string) *Knob {
+	n := r.number(name)
+	if n == nil {
+		return nil
+	}
+	return &Knob{Path: "/" + name, Value: *n}
+}
+
+// NoTurbo is the name of the knob whose 1 is off; that of the others, boost, is
+// on at 1.
+const NoTurbo = "no_turbo"
+
+// On reports whether a knob of [Survey.Turbo] allows more than the base
+// frequency.
+func (k Knob) On() bool { return (k.Value == 0) == (path.Base(k.Path) == NoTurbo) }
+
+// turboKnob reads the two ways of saying it: intel_pstate's no_turbo, and the
 // other drivers' boost.
+func (r *factReader) turboKnob() *Knob {
+	if k := r.knob("sys/devices/system/cpu/intel_pstate/" + NoTurbo); k != nil {
+		return k
+	}
+	return r.knob("sys/devices/system/cpu/cpufreq/boost")
+}
+
 func (r *factReader) turbo() *bool {
-	if off := r.number("sys/devices/system/cpu/intel_pstate/no_turbo"); off != nil {
-		return new(*off == 0)
+	k := r.turboKnob()
+	if k == nil {
+		return nil
 	}
-	if on := r.number("sys/devices/system/cpu/cpufreq/boost"); on != nil {
-		return new(*on == 1)
-	}
-	return nil
+	return new(k.On())
 }
 
 func (r *factReader) platform() {

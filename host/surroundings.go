@@ -16,6 +16,8 @@ type Mover struct {
 	PID  int    `json:"pid"`
 	Name string `json:"name"`
 	Does string `json:"does"`
+	// Unit is the systemd service that it belongs to; "": none.
+	Unit string `json:"unit,omitempty"`
 }
 
 // movers are the names of such processes; the kernel keeps 15 bytes of a name.
@@ -32,7 +34,18 @@ func movers() map[string]string {
 
 // Movers lists the processes that move tasks or interrupts by themselves; nil
 // where no processes are to be seen, as in another machine's files.
-func (f FS) Movers() ([]Mover, error) {
+func (f FS) Movers() ([]Mover, error) { return f.running(movers()) }
+
+// Perflocks lists the processes of perflock, another program that gives the
+// machine to one benchmark at a time: its daemon, and commands that have its lock
+// or wait for it.
+func (f FS) Perflocks() ([]Mover, error) {
+	return f.running(map[string]string{"perflock": "locks the machine for benchmarks"})
+}
+
+// running lists the processes of some names; nil where no processes are to be
+// seen.
+func (f FS) running(known map[string]string) ([]Mover, error) {
 	dir, err := f.open("proc")
 	if err != nil {
 		return nil, err
@@ -42,7 +55,6 @@ func (f FS) Movers() ([]Mover, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := movers()
 	pids := numbers(names)
 	if len(pids) == 0 {
 		return nil, nil
@@ -54,10 +66,38 @@ func (f FS) Movers() ([]Mover, error) {
 			continue // it has ended
 		}
 		if does, ok := known[name]; ok {
-			found = append(found, Mover{PID: pid, Name: name, Does: does})
+			found = append(found, Mover{PID: pid, Name: name, Does: does, Unit: f.unit(pid)})
 		}
 	}
 	return found, nil
+}
+
+// unit is the systemd service of a process: the last part of its cgroup, in
+// version 2 or in systemd's own hierarchy. "" when it is in none, or has ended.
+func (f FS) unit(pid int) string {
+	text, err := f.read("proc", strconv.Itoa(pid), "cgroup")
+	if err != nil {
+		return ""
+	}
+	for _, controller := range []string{"", "name=systemd"} {
+		if at, ok := CgroupOf(string(text), controller); ok && strings.HasSuffix(at, ".service") {
+			return path.Base(at)
+		}
+	}
+	return ""
+}
+
+// CgroupOf finds where a process is in the hierarchy of a controller ("": that
+// of version 2), in the text of its cgroup file (cgroups(7)).
+func CgroupOf(text, controller string) (at string, ok bool) {
+	for line := range strings.Lines(text) {
+		_, rest, _ := strings.Cut(strings.TrimRight(line, "\n"), ":")
+		names, at, ok := strings.Cut(rest, ":")
+		if ok && slices.Contains(strings.Split(names, ","), controller) {
+			return at, true
+		}
+	}
+	return "", false
 }
 
 // Cgroups is what is known of control groups.

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"goset/host"
 	"goset/internal/lazy"
 )
 
@@ -246,12 +247,9 @@ func writeMember(k kernel, object, value string) error {
 // cgroupPath takes the path of a controller out of /proc/PID/cgroup; controller
 // "" is version 2.
 func cgroupPath(text, controller string) (string, error) {
-	for _, line := range strings.Split(text, "\n") {
-		_, rest, _ := strings.Cut(line, ":")
-		names, p, ok := strings.Cut(rest, ":")
-		if ok && slices.Contains(strings.Split(names, ","), controller) {
-			return p, nil
-		}
+	at, ok := host.CgroupOf(text, controller)
+	if !ok {
+		return "", fmt.Errorf("no line for cgroup controller %q in %.200q", controller, text)
 	}
-	return "", fmt.Errorf("no line for cgroup controller %q in %.200q", controller, text)
+	return at, nil
 }

@@ -44,6 +44,9 @@ func Restore(Options) (int, error) { return 0, nil }
 // Leftovers finds none.
 func Leftovers(string) ([]string, error) { return nil, nil }
 
+// LockedBy fails: there is no lock.
+func LockedBy(string) (string, error) { return "", noSession() }
+
 // Guard fails: there is nothing to guard.
 func Guard(string, string, io.Reader, io.Writer, func(string)) error { return noSession() }
 

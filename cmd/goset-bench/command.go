@@ -93,7 +93,7 @@ func (a *app) root() *cobra.Command {
 	}
 	root.SetVersionTemplate("goset-bench {{.Version}}\n")
 	root.AddCommand(a.runCommand(), a.goCommand(), a.planCommand(), a.resumeCommand(), a.reportCommand(), a.listCommand(), a.workloadCommand(),
-		a.compareCommand(), a.aaCommand(), a.restoreCommand(), a.guardCommand())
+		a.compareCommand(), a.aaCommand(), a.doctorCommand(), a.restoreCommand(), a.guardCommand())
 	return root
 }
 
@@ -108,6 +108,7 @@ own, and prints median, interval, sd and spread per mode, with CSV beside it.
   goset-bench go -ref main -ref . ./... Go benchmarks of two refs
   goset-bench compare MONDAY TUESDAY    which cells differ, and how sure that is
   goset-bench aa quickstart             the noise floor of this machine
+  goset-bench doctor                    what on this machine will spoil numbers
 
 Flags may be written with one dash or two. Exit codes: 0 done, 1 a run or a
 layer failed, 2 usage or experiment faults, 3 worse than -fail-on allows, 4

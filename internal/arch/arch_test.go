@@ -31,6 +31,7 @@ var may = map[string][]string{
 	"internal/vmtest/agent": {"internal/vmtest/wire"},
 	"experiments":           {},
 	"host":                  {"cpulist"},
+	"host/doctor":           {"cpulist", "host"},
 	"rank":                  {"cpulist", "host"},
 	"isolation":             {"cpulist", "host", "internal/lazy"},
 	"workloads":             {"metric"},
