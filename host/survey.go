@@ -71,15 +71,25 @@ type surveyor struct {
 	survey Survey
 }
 
-// Cause says why a file, or one below that folder, could not be read; false
-// when it was read or is simply not there.
-func (s *Survey) Cause(name string) (string, bool) {
+// Cause says why a file could not be read; false when it was read or is simply
+// not there.
+func (s *Survey) Cause(file string) (string, bool) {
 	for _, u := range s.Facts.Unread {
-		if u.What == name || strings.HasPrefix(u.What, name+"/") {
+		if u.What == file {
 			return u.Cause, true
 		}
 	}
 	return "", false
+}
+
+// Below finds a folder that could not be read, or a file in it.
+func (s *Survey) Below(folder string) (Unread, bool) {
+	for _, u := range s.Facts.Unread {
+		if u.What == folder || strings.HasPrefix(u.What, folder+"/") {
+			return u, true
+		}
+	}
+	return Unread{}, false
 }
 
 // Note adds something that could not be read.

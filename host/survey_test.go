@@ -151,10 +151,10 @@ func TestSurveyNamesWhatIsUnread(t *testing.T) {
 			t.Errorf("%s is not named: %v", file, s.Facts.Unread)
 		}
 	}
-	if _, ok := s.Cause("/cg"); !ok {
-		t.Error("a folder does not answer for its files")
+	if u, ok := s.Below("/cg"); !ok || u.What != "/cg/a/cpu.max" {
+		t.Errorf("a folder does not answer for its files: %v", u)
 	}
-	if _, ok := s.Cause("/c"); ok {
+	if _, ok := s.Below("/c"); ok {
 		t.Error("a file answers for another whose name it begins")
 	}
 	if s.Limits.Quota != nil || s.Limits.Memory != nil || s.Swaps != nil || s.Allowed != nil {

@@ -22,14 +22,11 @@ import (
 	"goset/isolation"
 )
 
-// watchFor is how long doctor watches the processes: at the kernel's unit of
-// 10 ms, a second shows a hundredth of a CPU.
-const watchFor = time.Second
-
 // doctorFlags are the flags of `doctor`.
 type doctorFlags struct {
 	json    bool
 	measure string
+	sample  string
 	sysroot string
 }
 
@@ -48,9 +45,10 @@ the command that changes it and the one that puts back what was found. Commands
 are for a root shell; where a mode of an experiment can hold it for its own runs
 alone, its key stands beside them.
 
-doctor runs none of these commands. It watches the processes for a second.
--measure also runs the kernel jitter, for 10 s or as long as it says, and needs
-the machine for itself.`,
+doctor runs none of these commands. It watches the processes for -sample: at the
+kernel's unit of 10 ms, a second shows a hundredth of a CPU. -measure also
+runs the kernel jitter, for 10 s or as long as it says, and needs the machine for
+itself.`,
 		Example: `  goset-bench doctor
   goset-bench doctor -measure=30s
   goset-bench doctor -json | jq -r '.warning[].change[]?'`,
@@ -61,6 +59,7 @@ the machine for itself.`,
 	fs.BoolVar(&f.json, "json", false, "print JSON, whose members within a schema number are only added to")
 	fs.StringVar(&f.measure, "measure", "", "run the kernel jitter for so long, and say what it saw")
 	fs.Lookup("measure").NoOptDefVal = "10s"
+	fs.StringVar(&f.sample, "sample", "1s", "how long to watch the processes")
 	fs.StringVar(&f.sysroot, "sysroot", "", "folder with another machine's /proc and /sys to look at")
 	fs.String("wait", "0s", "with -measure: how long to wait while another session has this machine, as 10m")
 	fs.String("state", isolation.DefaultState, "folder of the journals")
@@ -83,7 +82,7 @@ func (a *app) doctor(cmd *cobra.Command, f *doctorFlags) error {
 	if err != nil {
 		return err
 	}
-	over, err := f.check()
+	watch, over, err := f.check()
 	if err != nil {
 		return err
 	}
@@ -93,7 +92,7 @@ func (a *app) doctor(cmd *cobra.Command, f *doctorFlags) error {
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	x, err := a.examine(ctx, prefs, f.sysroot, over)
+	x, err := a.examine(ctx, prefs, f.sysroot, watch, over)
 	if ctx.Err() != nil {
 		return &exitError{exitInterrupted, errors.New("interrupted")}
 	}
@@ -111,33 +110,37 @@ func (a *app) doctor(cmd *cobra.Command, f *doctorFlags) error {
 	return nil
 }
 
-// The bounds of -measure.
+// The bounds of -sample and -measure.
 const leastMeasure, mostMeasure = 10 * time.Millisecond, 10 * time.Minute
 
-// check reads -measure (0: not asked for) and looks at -sysroot.
-func (f *doctorFlags) check() (time.Duration, error) {
-	var over time.Duration
-	if f.measure != "" {
-		var err error
-		if over, err = time.ParseDuration(f.measure); err != nil || over < leastMeasure || over > mostMeasure {
-			return 0, usagef("cannot use -measure=%q: want a length of time from %s to %s, as 10s", f.measure, leastMeasure, mostMeasure)
+// check reads -sample and -measure (0: not asked for), and looks at -sysroot.
+func (f *doctorFlags) check() (watch, over time.Duration, err error) {
+	for _, d := range []struct {
+		flag, text string
+		to         *time.Duration
+	}{{"sample", f.sample, &watch}, {"measure", f.measure, &over}} {
+		if d.text == "" && d.to == &over {
+			continue
+		}
+		if *d.to, err = time.ParseDuration(d.text); err != nil || *d.to < leastMeasure || *d.to > mostMeasure {
+			return 0, 0, usagef("cannot use -%s=%q: want a length of time from %s to %s, as 10s", d.flag, d.text, leastMeasure, mostMeasure)
 		}
 	}
 	if f.sysroot == "" {
-		return over, nil
+		return watch, over, nil
 	}
 	if over > 0 {
-		return 0, usagef("cannot use -measure with -sysroot: another machine's files run nothing")
+		return 0, 0, usagef("cannot use -measure with -sysroot: another machine's files run nothing")
 	}
 	if info, err := os.Stat(f.sysroot); err != nil || !info.IsDir() {
-		return 0, usagef("cannot read -sysroot %q: it is no folder", f.sysroot)
+		return 0, 0, usagef("cannot read -sysroot %q: it is no folder", f.sysroot)
 	}
-	return 0, nil
+	return watch, 0, nil
 }
 
 // examine reads the machine, measures where that is asked for, and judges. What
 // was read is from before the measurement.
-func (a *app) examine(ctx context.Context, prefs *preferences, sysroot string, over time.Duration) (*examination, error) {
+func (a *app) examine(ctx context.Context, prefs *preferences, sysroot string, watch, over time.Duration) (*examination, error) {
 	self := doctor.Process{Env: os.Getenv("GOMAXPROCS"), Procs: runtime.GOMAXPROCS(0)}
 	switch {
 	case sysroot != "":
@@ -146,7 +149,7 @@ func (a *app) examine(ctx context.Context, prefs *preferences, sysroot string, o
 	case runtime.GOOS == "linux":
 		c := doctor.Case{Survey: host.ReadSurvey(host.Local), Process: self, Turn: askTurn(prefs)}
 		var err error
-		c.Survey.Activity, err = host.Local.Watch(ctx, watchFor)
+		c.Survey.Activity, err = host.Local.Watch(ctx, watch)
 		c.Survey.Note("/proc/stat", err)
 		if c.Jitter, err = a.measured(ctx, prefs, over); err != nil {
 			return nil, err

@@ -121,8 +121,8 @@ func unknown(s *host.Survey, file, why string) []Finding {
 
 // lacking is a finding about a folder in which nothing of the kind stands.
 func lacking(s *host.Survey, folder, what, why string) []Finding {
-	if _, ok := s.Cause(folder); ok {
-		return unknown(s, folder, why)
+	if u, ok := s.Below(folder); ok {
+		return unknown(s, u.What, why)
 	}
 	return []Finding{{List: CannotTell, Value: "there is no " + what + " in " + folder, Why: why, File: folder}}
 }

@@ -190,9 +190,9 @@ func quota(c *Case) []Finding {
 // unreadLimits names a file about this process's control groups that could not
 // be read, or is not there at all.
 func unreadLimits(s *host.Survey) (string, bool) {
-	for _, file := range []string{"/proc/self/cgroup", "/proc/self/mountinfo", "/sys/fs/cgroup"} {
-		if _, ok := s.Cause(file); ok {
-			return file, true
+	for _, at := range []string{"/proc/self/cgroup", "/proc/self/mountinfo", "/sys/fs/cgroup"} {
+		if u, ok := s.Below(at); ok {
+			return u.What, true
 		}
 	}
 	return "/proc/self/cgroup", !s.Limits.Read
