@@ -175,8 +175,8 @@ func steal(c *Case) []Finding {
 
 // unwatched is for what only two readings tell.
 func unwatched(s *host.Survey, file, why string) []Finding {
-	if _, ok := s.Cause(file); ok {
-		return unknown(s, file, why)
+	if s.Local {
+		return unknown(s, "/proc/stat", why)
 	}
 	return []Finding{{List: CannotTell, Value: file + " was not read twice: this is another machine's", Why: why, File: file}}
 }

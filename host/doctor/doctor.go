@@ -10,6 +10,7 @@ package doctor
 
 import (
 	"slices"
+	"strings"
 
 	"goset/host"
 )
@@ -115,6 +116,10 @@ func unknown(s *host.Survey, file, why string) []Finding {
 	cause, ok := s.Cause(file)
 	if !ok {
 		cause = "there is no such file"
+	}
+	// Of a text that makes no sense the cause names the file too.
+	if after, again := strings.CutPrefix(cause, "cannot read "); again {
+		_, cause, _ = strings.Cut(after, ": ")
 	}
 	return []Finding{{List: CannotTell, Value: "cannot read " + file + ": " + cause, Why: why, File: file}}
 }

@@ -207,7 +207,8 @@ func TestFindings(t *testing.T) {
 		{"busiest processes", func(s *host.Survey, _ *Case) {
 			s.Activity.Busiest = []host.BusyProcess{{PID: 50, Name: "make", CPUs: 0.06}}
 		}, Advice, "make (50) 6%", []string{"kill -STOP 50"}, []string{"kill -CONT 50"}},
-		{"busiest processes", func(s *host.Survey, _ *Case) { s.Activity = nil }, CannotTell, "/proc was not read twice", nil, nil},
+		{"busiest processes", func(s *host.Survey, _ *Case) { s.Activity = nil }, CannotTell, "/proc/stat", nil, nil},
+		{"busiest processes", func(s *host.Survey, _ *Case) { s.Activity, s.Local = nil, false }, CannotTell, "/proc was not read twice", nil, nil},
 
 		{"thp", func(s *host.Survey, _ *Case) { s.Facts.THP = "always" }, Advice, "always",
 			[]string{"echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"}, []string{"echo always > /sys/kernel/mm/transparent_hugepage/enabled"}},
