@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"goset/cpulist"
 	"goset/isolation"
@@ -15,6 +16,7 @@ type cpuPlan struct {
 	plan       *Plan
 	chooser    Chooser
 	allowed    []int
+	bestEffort bool
 	turns      map[int]int // by treatment: runs of it that went before, in the plan
 	chosen     map[choiceKey]chosenCPUs
 	lists      map[string]cpulist.Set
@@ -35,7 +37,7 @@ type chosenCPUs struct {
 
 func newCPUPlan(s Session) cpuPlan {
 	return cpuPlan{
-		experiment: s.Experiment, plan: s.Plan, chooser: s.Chooser, allowed: s.Allowed.CPUs(),
+		experiment: s.Experiment, plan: s.Plan, chooser: s.Chooser, allowed: s.Allowed.CPUs(), bestEffort: s.BestEffort,
 		turns: map[int]int{}, chosen: map[choiceKey]chosenCPUs{}, lists: map[string]cpulist.Set{},
 	}
 }
@@ -57,13 +59,13 @@ func (c *cpuPlan) check() error {
 			continue
 		}
 		seen[where] = true
-		switch m.CPUs {
-		case "":
-		case cpusRotate:
+		switch {
+		case m.CPUs == "", c.waived(&m):
+		case m.CPUs == cpusRotate:
 			if n := max(1, m.N); n > len(c.allowed) {
 				errs = append(errs, fmt.Errorf("cannot rotate %d CPUs in mode %q: %d are allowed", n, m.Name, len(c.allowed)))
 			}
-		case cpusQuietest:
+		case m.CPUs == cpusQuietest:
 			if c.chooser == nil {
 				errs = append(errs, fmt.Errorf("cannot choose the quietest CPUs for mode %q: there is nothing here to choose by", m.Name))
 			}
@@ -95,15 +97,21 @@ func (c *cpuPlan) turn(t *Treatment) int {
 // there when the CPUs were chosen for this very run.
 func (c *cpuPlan) choose(ctx context.Context, t *Treatment, turn, block int) (cpulist.Set, *Choice, error) {
 	m := &t.Layers
-	switch m.CPUs {
-	case "":
+	switch {
+	case m.CPUs == "", c.waived(m):
 		return cpulist.Set{}, nil, nil
-	case cpusRotate:
+	case m.CPUs == cpusRotate:
 		return c.rotate(turn, max(1, m.N)), nil, nil
-	case cpusQuietest:
+	case m.CPUs == cpusQuietest:
 		return c.quietest(ctx, m, block)
 	}
 	return c.lists[m.CPUs], nil, nil
+}
+
+// waived reports CPUs that a mode asks for and lets go of, where there are none
+// to be had: no system but Linux says which ones a process may use.
+func (c *cpuPlan) waived(m *isolation.Mode) bool {
+	return len(c.allowed) == 0 && (c.bestEffort || slices.Contains(m.Optional, "cpus"))
 }
 
 // rotate gives n allowed CPUs from the turn on, round and round.

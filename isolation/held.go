@@ -55,6 +55,11 @@ func (s *Session) Apply(m Mode, cpus cpulist.Set) (*Held, error) {
 			findings = append(Findings{m.unsupported(layerCPUs, cpus.String(), u)}, findings...)
 			cpus = cpulist.Set{}
 		}
+	} else if m.CPUs != "" && slices.Contains(m.Optional, layerCPUs) {
+		// Asked for and let go of: the record says so.
+		if u := checkCPUs(m); u != nil {
+			findings = append(Findings{m.unsupported(layerCPUs, m.CPUs, u)}, findings...)
+		}
 	}
 	h := &Held{cpus: cpus, session: s, run: s.newRun(m, cpus)}
 	h.run.chosen = true

@@ -4,15 +4,26 @@ package isolation
 
 import "runtime"
 
+// seesInside: no other system shows what a process may use.
+const seesInside = false
+
+// elsewhere refuses every layer that goes through Linux's kernel, before its
+// probe would: only the environment and a wrapper are to be had on other systems.
+func elsewhere(l layer) *Unsupported {
+	switch l.(type) {
+	case *stableEnvLayer, *envSizeLayer, *wrapLayer:
+		return nil
+	}
+	return &Unsupported{Reason: "only Linux has it, and this is " + runtime.GOOS, Hint: "leave it out, or name it in optional to run without it"}
+}
+
 // foreignLayer stands in for a layer that only Linux has. It is refused before
 // anything else is asked of it.
 type foreignLayer struct{ name string }
 
 func (l foreignLayer) key() string { return l.name }
 
-func (l foreignLayer) probe(*applied) *Unsupported {
-	return &Unsupported{Reason: "only Linux has it, and this is " + runtime.GOOS, Hint: "leave it out, or name it in optional to run without it"}
-}
+func (l foreignLayer) probe(*applied) *Unsupported { return elsewhere(l) }
 
 func (foreignLayer) enforce(*applied) error { return noAffinity() }
 func (foreignLayer) check(*applied, moment) {}

@@ -149,7 +149,10 @@ func (r *applied) admit() ([]layer, Findings) {
 		if l == nil {
 			continue
 		}
-		u := l.probe(r)
+		u := elsewhere(l)
+		if u == nil {
+			u = l.probe(r)
+		}
 		if u == nil && changesMachine(l) {
 			u = r.unprivileged()
 		}

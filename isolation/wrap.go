@@ -3,6 +3,7 @@ package isolation
 import (
 	"fmt"
 	"path"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -129,6 +130,10 @@ func shownCgroup(text string) string {
 
 func (l *wrapLayer) state() LayerState {
 	s := LayerState{Layer: l.key(), Asked: strings.Join(l.words, " "), Held: l.count > 0 && l.bad == "", Note: l.bad}
+	if !seesInside {
+		s.Held, s.Achieved = true, "put before the command"
+		return s.with("what holds the task inside the wrapper cannot be read back on " + runtime.GOOS)
+	}
 	if l.seen == nil {
 		return s.with("no process could be read back inside the wrapper")
 	}
