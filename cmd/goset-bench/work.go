@@ -165,7 +165,11 @@ func layerFindings(e *harness.Experiment, bestEffort bool, user string) (isolati
 		if bestEffort {
 			layers = layers.BestEffort()
 		}
-		for _, f := range append(isolation.Check(layers), choiceFinding(layers)...) {
+		found := isolation.Check(layers)
+		if !slices.ContainsFunc(found, func(f *isolation.Unsupported) bool { return f.Layer == "cpus" }) {
+			found = append(found, choiceFinding(layers)...)
+		}
+		for _, f := range found {
 			if !slices.ContainsFunc(all, func(g *isolation.Unsupported) bool { return g.Error() == f.Error() }) {
 				all = append(all, f)
 			}
@@ -174,8 +178,8 @@ func layerFindings(e *harness.Experiment, bestEffort bool, user string) (isolati
 	return all, nil
 }
 
-// choiceFinding asks whether the quietest CPUs can be found here. When the CPUs
-// cannot be had at all, isolation has said so.
+// choiceFinding asks whether the quietest CPUs can be found here, of a mode
+// whose CPUs can be had at all.
 func choiceFinding(layers isolation.Mode) isolation.Findings {
 	if layers.CPUs != "quietest" {
 		return nil
