@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"html"
 	"math"
 	"os"
 	"os/exec"
@@ -322,6 +325,68 @@ func TestGates(t *testing.T) {
 		if doc, err := d.Document(opts); err == nil {
 			t.Errorf("%s: %+v, want an error", text, doc.Gates)
 		}
+	}
+}
+
+// What came of the bounds stands wherever the report does: in its Markdown, of
+// which summary.md is one, in its JSON, and on its page.
+func TestGatesInEveryInk(t *testing.T) {
+	d, opts := goData(t, 8, func(tr, round int) float64 { return (100 + noise(tr*7+round)) * (1 + 0.1*float64(tr%2)) })
+	opts.FailOn = []Bound{{Text: "ns/op>3%", Metric: "ns/op", Value: 0.03, Relative: true}, {Text: "ns/op>10%", Metric: "ns/op", Value: 0.1, Relative: true},
+		{Text: "allocs/op>1", Metric: "allocs/op", Value: 1}}
+	doc, err := d.Document(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var markdown, text, page bytes.Buffer
+	if err := errors.Join(MarkdownDocument(&markdown, doc), JSONDocument(&text, doc), HTML(&page, &Page{Document: doc})); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Gates []struct {
+			Bound, Metric, X, Y, Status, Text string
+			Scale                             string `json:"change_scale"`
+			Change                            *float64
+			Lo                                *float64 `json:"change_lo"`
+			Hi                                *float64 `json:"change_hi"`
+		}
+	}
+	if err := json.Unmarshal(text.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Gates) != len(doc.Gates) || len(doc.Gates) < 3 {
+		t.Fatalf("%d of %d gates in the JSON", len(got.Gates), len(doc.Gates))
+	}
+	seen := map[string]bool{}
+	for i, g := range doc.Gates {
+		j := got.Gates[i]
+		scale := map[bool]string{true: "difference", false: "ratio"}[!g.Bound.Relative]
+		if j.Bound != g.Bound.Text || j.Status != string(g.Status) || j.X != g.X || j.Scale != scale || j.Change == nil || *j.Change != g.Change.V || *j.Lo != g.CI.Lo || *j.Hi != g.CI.Hi {
+			t.Errorf("JSON: %+v of %+v", j, g)
+		}
+		line := "- " + escapeMarkdown(g.Text)
+		if g.Status == GateFailed {
+			line = "- **" + escapeMarkdown(g.Text) + "**"
+		}
+		if !strings.Contains(markdown.String(), line+"\n") {
+			t.Errorf("Markdown has no line %q", line)
+		}
+		if item := `<li class="gate ` + string(g.Status) + `">` + html.EscapeString(g.Text); !strings.Contains(strings.ReplaceAll(page.String(), "&#43;", "+"), item) {
+			t.Errorf("the page has no item %q", item)
+		}
+		seen[j.Status] = true
+	}
+	if len(seen) != 3 {
+		t.Errorf("statuses %v, want all three", seen)
+	}
+	doc.Gates = nil
+	text.Reset()
+	page.Reset()
+	if err := errors.Join(JSONDocument(&text, doc), HTML(&page, &Page{Document: doc})); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), `"gates": []`) || strings.Contains(page.String(), `id="gates"`) {
+		t.Error("without a bound there is no empty list in the JSON, or a heading on the page")
 	}
 }
 

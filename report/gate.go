@@ -58,9 +58,12 @@ type Gate struct {
 	Metric string
 	X, Y   string // the rows
 	Status GateStatus
-	Change stats.Value    // x against y, in the scale of the bound
+	Change stats.Value    // x against y
 	CI     stats.Interval // 95%
-	Text   string         // the whole in one line
+	// Difference is set where Change and CI are in the metric's unit and not
+	// shares of y.
+	Difference bool
+	Text       string // the whole in one line
 }
 
 // gates judges every comparison of the tables by the bounds that are about
@@ -124,7 +127,8 @@ func (b *maker) gate(t *built, c *Contrast, bound Bound) (Gate, error) {
 		}
 	}
 	g.judge(limit, t.Metric.Better)
-	g.words(f, difference)
+	g.Difference = difference
+	g.words(f)
 	return g, nil
 }
 
@@ -186,7 +190,7 @@ func (g *Gate) judge(limit float64, better metric.Direction) {
 	}
 }
 
-func (g *Gate) words(f format, difference bool) {
+func (g *Gate) words(f format) {
 	what := "not resolved"
 	switch g.Status {
 	case GatePassed:
@@ -195,16 +199,16 @@ func (g *Gate) words(f format, difference bool) {
 		what = "FAILED"
 	}
 	unit := ""
-	if difference && f.unit != "" {
+	if g.Difference && f.unit != "" {
 		unit = " " + f.unit
 	}
 	change := "change undefined: " + g.Change.Why
 	if g.Change.OK {
-		change = f.change(difference, g.Change.V) + unit
+		change = f.change(g.Difference, g.Change.V) + unit
 	}
 	interval := "no 95% interval: " + g.CI.Why
 	if g.CI.OK {
-		interval = "95% interval " + f.change(difference, g.CI.Lo) + " to " + f.change(difference, g.CI.Hi) + unit
+		interval = "95% interval " + f.change(g.Difference, g.CI.Lo) + " to " + f.change(g.Difference, g.CI.Hi) + unit
 	}
 	g.Text = fmt.Sprintf("%s: %s: %s, %s against %s: %s (%s)", g.Bound.Text, what, g.Metric, g.X, g.Y, change, interval)
 }

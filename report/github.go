@@ -16,7 +16,7 @@ func GitHub(w io.Writer, d *Document) error {
 	if title := firstOf(d.Title, d.Experiment); title != "" {
 		fmt.Fprintf(b, "## %s\n\n", escapeMarkdown(title))
 	}
-	githubGates(b, d.Gates)
+	markdownGates(b, d.Gates)
 	markdownHead(b, d)
 	b.WriteString("| metric | compared | before | after | change | 95% interval | p_adj | verdict |\n|:--|:--|--:|--:|--:|--:|--:|:--|\n")
 	compared := 0
@@ -36,19 +36,6 @@ func GitHub(w io.Writer, d *Document) error {
 		fmt.Fprintf(b, "\n%s %s\n", escapeMarkdown("Medians; change: Hodges–Lehmann ratio within rounds; p_adj after Holm within a table."), escapeMarkdown(d.Scope))
 	}
 	return b.Flush()
-}
-
-func githubGates(b *bufio.Writer, gates []Gate) {
-	for i := range gates {
-		text := escapeMarkdown(gates[i].Text)
-		if gates[i].Status == GateFailed {
-			text = "**" + text + "**"
-		}
-		fmt.Fprintf(b, "- %s\n", text)
-	}
-	if len(gates) > 0 {
-		b.WriteString("\n")
-	}
 }
 
 func githubContrast(b *bufio.Writer, t *Table, c *Contrast, f format) {

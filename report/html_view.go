@@ -17,6 +17,7 @@ type pageView struct {
 	Title, Subtitle, Scope, Legend, LeftText, Experiment string
 	SelfCheck                                            SelfCheck
 	Headlines                                            []string
+	Gates                                                []Gate
 	Suite                                                findings
 	Notes                                                []string
 	Glance                                               []glanceRow
@@ -89,7 +90,7 @@ func newPageView(p *Page) (*pageView, error) {
 	doc := p.Document
 	v := &pageView{
 		Title: firstOf(doc.Title, doc.Experiment, "Report"), Subtitle: subtitle(p), Scope: doc.Scope, Legend: legend(doc.Tables),
-		LeftText: p.leftText(), SelfCheck: doc.SelfCheck, Notes: doc.Notes, Rules: doc.Rules, Suite: fold(suiteFindings(doc)),
+		LeftText: p.leftText(), SelfCheck: doc.SelfCheck, Notes: doc.Notes, Gates: doc.Gates, Rules: doc.Rules, Suite: fold(suiteFindings(doc)),
 		CSS: template.CSS(pageCSS), JS: template.JS(pageJS), D3: template.JS(pageD3), Data: template.HTML(packed),
 	}
 	v.manifest(doc)

@@ -19,6 +19,7 @@ type jsonDocument struct {
 	Notes      []string      `json:"notes"`
 	Suite      []jsonSuite   `json:"suite"`
 	Tables     []jsonTable   `json:"tables"`
+	Gates      []jsonGate    `json:"gates"`
 	Rules      []jsonRule    `json:"rules"`
 	Facts      []jsonFact    `json:"facts"`
 	Scope      string        `json:"scope"`
@@ -47,6 +48,19 @@ type jsonSuite struct {
 	LowerPAdj  *float64 `json:"every_lower_p_adj"`
 	Average    string   `json:"average"`
 	Every      string   `json:"every"`
+}
+
+type jsonGate struct {
+	Bound       string     `json:"bound"`
+	Metric      string     `json:"metric"`
+	X           string     `json:"x"`
+	Y           string     `json:"y"`
+	Status      GateStatus `json:"status"`
+	ChangeScale string     `json:"change_scale"` // ratio, difference
+	Change      *float64   `json:"change"`
+	Lo          *float64   `json:"change_lo"`
+	Hi          *float64   `json:"change_hi"`
+	Text        string     `json:"text"`
 }
 
 type jsonContrast struct {
@@ -132,13 +146,16 @@ type jsonFact struct {
 // digits. A null is an undefined number.
 func JSONDocument(w io.Writer, d *Document) error {
 	out := jsonDocument{Schema: JSONSchema, Experiment: d.Experiment, Title: d.Title, Scope: d.Scope,
-		Notes: nonNil(d.Notes), Suite: []jsonSuite{}, Tables: []jsonTable{}, Rules: []jsonRule{}, Facts: []jsonFact{},
+		Notes: nonNil(d.Notes), Suite: []jsonSuite{}, Tables: []jsonTable{}, Gates: []jsonGate{}, Rules: []jsonRule{}, Facts: []jsonFact{},
 		SelfCheck: jsonSelfCheck{Ran: d.SelfCheck.Ran, Comparisons: d.SelfCheck.Comparisons, Failed: nonNil(d.SelfCheck.Failed), Text: d.SelfCheck.Text}}
 	for i := range d.Suite {
 		out.Suite = append(out.Suite, suiteJSON(&d.Suite[i]))
 	}
 	for i := range d.Tables {
 		out.Tables = append(out.Tables, tableJSON(&d.Tables[i]))
+	}
+	for i := range d.Gates {
+		out.Gates = append(out.Gates, gateJSON(&d.Gates[i]))
 	}
 	for _, r := range d.Rules {
 		out.Rules = append(out.Rules, jsonRule(r))
@@ -174,13 +191,24 @@ func suiteJSON(s *SuiteClaim) jsonSuite {
 		PAdj: maybe(s.AveragePAdj), EveryLower: maybe(s.EveryLower), LowerPAdj: maybe(s.LowerPAdj), Average: s.AverageText, Every: s.EveryText}
 }
 
+func gateJSON(g *Gate) jsonGate {
+	return jsonGate{Bound: g.Bound.Text, Metric: g.Metric, X: g.X, Y: g.Y, Status: g.Status, ChangeScale: scaleWord(g.Difference), Change: maybe(g.Change),
+		Lo: maybe(bound(g.CI, g.CI.Lo)), Hi: maybe(bound(g.CI, g.CI.Hi)), Text: g.Text}
+}
+
+// scaleWord says what a change is: a share of what it is against, or in the unit of the
+// metric.
+func scaleWord(difference bool) string {
+	if difference {
+		return "difference"
+	}
+	return "ratio"
+}
+
 func contrastJSON(c *Contrast) jsonContrast {
-	j := jsonContrast{X: c.X, Y: c.Y, Control: c.Control, ChangeScale: "ratio", Values: map[string]*float64{},
+	j := jsonContrast{X: c.X, Y: c.Y, Control: c.Control, ChangeScale: scaleWord(c.Location.Difference), Values: map[string]*float64{},
 		Median: jsonVerdict{c.Location.Verdict.Kind, c.Location.Verdict.Text, c.Location.Method},
 		Spread: jsonVerdict{c.Spread.Verdict.Kind, c.Spread.Verdict.Text, c.Spread.Method}}
-	if c.Location.Difference {
-		j.ChangeScale = "difference"
-	}
 	for _, n := range contrastNumbers() {
 		v := n.value(c)
 		j.Values[n.name] = maybe(v)

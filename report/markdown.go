@@ -24,6 +24,7 @@ func MarkdownDocument(w io.Writer, d *Document) error {
 	if title := firstOf(d.Title, d.Experiment); title != "" {
 		fmt.Fprintf(b, "# %s\n\n", escapeMarkdown(title))
 	}
+	markdownGates(b, d.Gates)
 	markdownHead(b, d)
 	markdownTables(b, d.Tables)
 	if len(d.Tables) > 0 {
@@ -57,6 +58,20 @@ func markdownHead(b *bufio.Writer, d *Document) {
 		item("  ", s.EveryText, s.EveryClaim)
 	}
 	if lines > 0 {
+		b.WriteString("\n")
+	}
+}
+
+// markdownGates lists what came of the bounds.
+func markdownGates(b *bufio.Writer, gates []Gate) {
+	for i := range gates {
+		text := escapeMarkdown(gates[i].Text)
+		if gates[i].Status == GateFailed {
+			text = "**" + text + "**"
+		}
+		fmt.Fprintf(b, "- %s\n", text)
+	}
+	if len(gates) > 0 {
 		b.WriteString("\n")
 	}
 }

@@ -84,7 +84,10 @@ func (a *app) report(cmd *cobra.Command, args []string, f *reportFlags) error {
 		if err != nil {
 			return err
 		}
-		return a.write(cmd.Context(), r, args[0], true, "text", style)
+		if err := a.write(cmd.Context(), r, args[0], true, "text", style); err != nil {
+			return err
+		}
+		return f.table.gate.judge(r.doc)
 	}
 	return a.reprint(cmd, results, opt, f, style)
 }
