@@ -24,18 +24,29 @@ func (x *expansion) levels(key string) []string {
 	return []string{goDefaults()[key]}
 }
 
+// isPattern tells "./..." from a package.
+func isPattern(p string) bool { return strings.Contains(p, "...") }
+
+// HasPatterns reports whether [PackageSettings] has anything to replace.
+func HasPatterns(e *Experiment) bool {
+	return slices.ContainsFunc(e.Workloads, func(w Workload) bool {
+		x := expansion{w: &w}
+		return w.Go != nil && slices.ContainsFunc(x.levels("package"), isPattern)
+	})
+}
+
 // packages gives the packages in the place of patterns, and the combinations
 // to skip; nil where there is no pattern.
 func (x *expansion) packages(list func(GoTask, string) ([]string, error)) (all []string, missing []map[string]string, err error) {
 	given, refs := x.levels("package"), x.levels("ref")
-	if !slices.ContainsFunc(given, func(p string) bool { return strings.Contains(p, "...") }) {
+	if !slices.ContainsFunc(given, isPattern) {
 		return nil, nil, nil
 	}
 	has := map[[2]string]bool{}
 	for _, ref := range refs {
 		for _, p := range given {
 			found := []string{p}
-			if strings.Contains(p, "...") {
+			if isPattern(p) {
 				if found, err = x.list(ref, p, list); err != nil {
 					return nil, nil, err
 				}

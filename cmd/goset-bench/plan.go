@@ -2,8 +2,10 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,8 +22,9 @@ func (a *app) planCommand() *cobra.Command {
 		Use:   "plan EXPERIMENT",
 		Short: "Print what an experiment would do here, and change nothing",
 		Long: `plan prints the treatments of an experiment, how many runs they make, how long
-that will take, and which layers cannot be held on this machine. It measures
-nothing and changes nothing. -runs-as prints every run in its order.`,
+that will take, and which layers cannot be held on this machine. Package
+patterns of Go benchmarks are expanded, as a run would. It measures nothing and
+changes nothing. -runs-as prints every run in its order.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeExperiments,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,6 +53,10 @@ func (a *app) plan(cmd *cobra.Command, name string, set []string, runs string) e
 	if err != nil {
 		return err
 	}
+	e, unlisted, err := a.withPackages(cmd.Context(), prefs, src, set, e)
+	if err != nil {
+		return err
+	}
 	p, err := makePlan(e)
 	if err != nil {
 		return err
@@ -70,16 +77,43 @@ func (a *app) plan(cmd *cobra.Command, name string, set []string, runs string) e
 	if err := printPlan(out, e, p, findings, runs); err != nil {
 		return err
 	}
+	if unlisted != nil && runs != "csv" {
+		fmt.Fprintf(out, "package patterns are not expanded, each package with a matching benchmark is a level of its own: %v\n", unlisted)
+	}
 	if err := out.Flush(); err != nil {
 		return failed(fmt.Errorf("cannot print plan: %v", err))
 	}
 	if len(kernels) > 0 {
 		return failed(fmt.Errorf("this machine cannot run experiment %q:\n%w", e.Name, errors.Join(kernels...)))
 	}
+	if unlisted != nil {
+		return failed(fmt.Errorf("cannot list the packages of experiment %q here: %w", e.Name, unlisted))
+	}
 	if findings.Err() != nil {
 		return failed(fmt.Errorf("this machine cannot hold %d layers that experiment %q asks for", len(findings.Refused()), e.Name))
 	}
 	return nil
+}
+
+// withPackages fills in the packages that a pattern like "./..." stands for, as
+// a run does before its first. unlisted is why they cannot be told here: the
+// rest of the plan holds all the same.
+func (a *app) withPackages(ctx context.Context, prefs *preferences, src source, set []string, e *harness.Experiment) (_ *harness.Experiment, unlisted, err error) {
+	if !harness.HasPatterns(e) {
+		return e, nil, nil
+	}
+	w := &work{app: a}
+	packages, unlisted := w.prepareGo(ctx, e, true)
+	if w.builder != nil {
+		if err := w.builder.Close(); err != nil {
+			return nil, nil, failed(err)
+		}
+	}
+	if unlisted != nil || len(packages) == 0 {
+		return e, unlisted, nil
+	}
+	e, _, err = src.load(prefs, slices.Concat(set, packages))
+	return e, nil, err
 }
 
 func printPlan(out *bufio.Writer, e *harness.Experiment, p *harness.Plan, findings isolation.Findings, runs string) error {
