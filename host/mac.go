@@ -162,7 +162,7 @@ func parseSwapUsage(text string) (int64, bool) {
 	number, unit := strings.TrimRight(word, "KMGT"), strings.TrimLeft(word, "0123456789.,")
 	v, err := strconv.ParseFloat(strings.Replace(number, ",", ".", 1), 64)
 	scale, known := map[string]float64{"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}[unit]
-	if err != nil || !known || !(v >= 0 && v < 1e9) {
+	if err != nil || !known || !(v >= 0 && v*scale < 1<<60) {
 		return 0, false
 	}
 	return int64(v * scale), true
