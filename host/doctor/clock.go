@@ -126,7 +126,8 @@ func turbo(c *Case) []Finding {
 	return []Finding{f}
 }
 
-// noTurbo: a driver without any of the files has no frequencies to boost to.
+// noTurbo is where none of the files is: cpufreq makes one when a driver has
+// frequencies to boost to. Those of x86 have some without a file on old kernels.
 func noTurbo(c *Case, why string) []Finding {
 	s := &c.Survey
 	for _, file := range []string{"/sys/devices/system/cpu/intel_pstate/" + host.NoTurbo, cpufreq + "/boost"} {
@@ -142,6 +143,14 @@ func noTurbo(c *Case, why string) []Finding {
 		if _, ok := s.Cause(file); ok {
 			return unknown(s, file, why)
 		}
+	}
+	if slices.ContainsFunc(s.Policies, func(p host.Policy) bool { return strings.HasPrefix(p.Driver, "intel_") }) {
+		return unknown(s, "/sys/devices/system/cpu/intel_pstate/"+host.NoTurbo, why)
+	}
+	if slices.ContainsFunc(s.Policies, func(p host.Policy) bool {
+		return p.Driver == "acpi-cpufreq" || strings.HasPrefix(p.Driver, "amd-pstate")
+	}) {
+		return unknown(s, cpufreq+"/boost", why)
 	}
 	return []Finding{{List: InOrder, Value: "none: driver " + s.Policies[0].Driver + " has no knob for it", Why: "there is no frequency above the base one that heat could take away"}}
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,7 +41,7 @@ const cpufreq = "/sys/devices/system/cpu/cpufreq"
 func toPolicies(policies []host.Policy, file string, value func(*host.Policy) string) []string {
 	var values []string
 	files := map[string][]string{}
-	numbered := true
+	pattern := patternOf(policies)
 	for i := range policies {
 		p := &policies[i]
 		v := value(p)
@@ -51,17 +52,35 @@ func toPolicies(policies []host.Policy, file string, value func(*host.Policy) st
 			values = append(values, v)
 		}
 		files[v] = append(files[v], p.Path+"/"+file)
-		numbered = numbered && strings.HasPrefix(p.Path, cpufreq+"/policy")
 	}
-	if len(values) == 1 && numbered && len(files[values[0]]) == len(policies) && len(policies) > 1 {
+	if len(values) == 1 && pattern != "" && len(files[values[0]]) == len(policies) && len(policies) > 1 {
 		// The pattern is the shell's and not to be quoted.
-		return []string{"echo " + word(values[0]) + " | tee " + cpufreq + "/policy*/" + file}
+		return []string{"echo " + word(values[0]) + " | tee " + pattern + "/" + file}
 	}
 	var commands []string
 	for _, v := range values {
 		commands = append(commands, tee(v, files[v]))
 	}
 	return commands
+}
+
+// patternOf names the folders of all policies: below cpufreq, or before kernel
+// 4.3 below the CPUs. "": there is none.
+func patternOf(policies []host.Policy) string {
+	for pattern, ends := range map[string][2]string{
+		cpufreq + "/policy*":                   {cpufreq + "/policy", ""},
+		"/sys/devices/system/cpu/cpu*/cpufreq": {"/sys/devices/system/cpu/cpu", "/cpufreq"},
+	} {
+		if !slices.ContainsFunc(policies, func(p host.Policy) bool {
+			digits, ok := strings.CutPrefix(p.Path, ends[0])
+			digits, ok2 := strings.CutSuffix(digits, ends[1])
+			_, err := strconv.Atoi(digits)
+			return !ok || !ok2 || err != nil
+		}) {
+			return pattern
+		}
+	}
+	return ""
 }
 
 // number is an optional number as a value for [toPolicies].

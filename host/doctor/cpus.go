@@ -137,8 +137,11 @@ func hypervisor(c *Case) []Finding {
 			f.Value = "one that does not name itself"
 		}
 		f.Why = "the host moves and halts these CPUs, unseen; cores, siblings and caches may be other than they look"
+	case len(s.Facts.CPU.Flags) > 0 && !slices.Contains(s.Facts.CPU.Flags, "tsc"):
+		// Only x86 has a flag that tells; all of x86 has that of its counter.
+		return []Finding{{List: CannotTell, Value: "no sign of one; the flags of this architecture do not tell (/proc/cpuinfo)",
+			Why: "a host would move and halt these CPUs, unseen", File: "/proc/cpuinfo"}}
 	case len(s.Facts.CPU.Flags) == 0:
-		// The flag of the CPU is what tells on most machines.
 		return unknown(s, "/proc/cpuinfo", "a host would move and halt these CPUs, unseen")
 	}
 	if s.Facts.Container != "" {

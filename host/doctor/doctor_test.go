@@ -26,7 +26,7 @@ func quiet(t testing.TB) *Case {
 	n := func(v int64) *int64 { return &v }
 	facts := host.Facts{
 		Kernel: host.KernelFacts{Release: "6.12.1"},
-		CPU:    host.CPUFacts{Flags: []string{"sse2"}},
+		CPU:    host.CPUFacts{Flags: []string{"sse2", "tsc"}},
 		Topology: &host.TopologyFacts{Online: *set(t, "0-7"), CPUs: 8, Cores: new(8), ThreadsPerCore: new(1),
 			Nodes: []host.Node{{ID: 0, CPUs: *set(t, "0-3")}, {ID: 1, CPUs: *set(t, "4-7")}}},
 		Frequency:     &host.FrequencyFacts{MinHz: n(3e9), MaxHz: n(3e9)},
@@ -124,6 +124,11 @@ func TestFindings(t *testing.T) {
 		{"governor", func(s *host.Survey, _ *Case) {
 			s.Policies[0].Governor, s.Policies[0].Governors = "schedutil", []string{"schedutil", "powersave"}
 		}, Warning, "performance is not among", nil, nil},
+		{"governor", func(s *host.Survey, _ *Case) {
+			for i := range s.Policies {
+				s.Policies[i].Path, s.Policies[i].Governor = "/sys/devices/system/cpu/cpu"+string('0'+rune(i))+"/cpufreq", "ondemand"
+			}
+		}, Warning, "ondemand", []string{"echo performance | tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"}, []string{"echo ondemand | tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"}},
 		{"governor", func(s *host.Survey, _ *Case) { s.Policies = nil }, CannotTell, "there is no policy in " + cpufreq, nil, nil},
 		{"governor", func(s *host.Survey, _ *Case) {
 			s.Policies = nil
@@ -142,7 +147,11 @@ func TestFindings(t *testing.T) {
 			s.Turbo = []host.Knob{{Path: cpufreq + "/policy0/boost", Value: 1}, {Path: cpufreq + "/policy1/boost", Value: 0}, {Path: cpufreq + "/policy2/boost", Value: 1}}
 		}, Advice, "on",
 			[]string{"echo 0 | tee " + cpufreq + "/policy0/boost " + cpufreq + "/policy2/boost"}, []string{"echo 1 | tee " + cpufreq + "/policy0/boost " + cpufreq + "/policy2/boost"}},
-		{"turbo", func(s *host.Survey, _ *Case) { s.Turbo = nil }, InOrder, "driver acpi-cpufreq has no knob", nil, nil},
+		{"turbo", func(s *host.Survey, _ *Case) {
+			s.Turbo, s.Policies[0].Driver, s.Policies[1].Driver = nil, "cpufreq-dt", "cpufreq-dt"
+		}, InOrder, "driver cpufreq-dt has no knob", nil, nil},
+		{"turbo", func(s *host.Survey, _ *Case) { s.Turbo = nil }, CannotTell, cpufreq + "/boost: there is no such file", nil, nil},
+		{"turbo", func(s *host.Survey, _ *Case) { s.Turbo, s.Policies[0].Driver = nil, "intel_cpufreq" }, CannotTell, "no_turbo: there is no such file", nil, nil},
 		{"turbo", func(s *host.Survey, _ *Case) {
 			s.Turbo = nil
 			s.Facts.Unread = []host.Unread{{What: "/sys/devices/system/cpu/intel_pstate/no_turbo", Cause: "resource temporarily unavailable"}}
@@ -229,6 +238,7 @@ func TestFindings(t *testing.T) {
 		{"mitigations", func(s *host.Survey, _ *Case) { s.Facts.Kernel.CommandLine = "quiet mitigations=off" }, Advice, "1 mitigated, 1 vulnerable, 1 not affected; mitigations=off at boot",
 			[]string{"# boot without mitigations=off on the kernel's command line"}, []string{"# boot with mitigations=off on the kernel's command line"}},
 		{"hypervisor", func(s *host.Survey, _ *Case) { s.Facts.Hypervisor = new("QEMU") }, Warning, "QEMU", nil, nil},
+		{"hypervisor", func(s *host.Survey, _ *Case) { s.Facts.CPU.Flags = []string{"asimd"} }, CannotTell, "no sign of one", nil, nil},
 		{"hypervisor", func(s *host.Survey, _ *Case) { s.Facts.CPU.Flags = nil }, CannotTell, "/proc/cpuinfo", nil, nil},
 		{"steal", func(s *host.Survey, _ *Case) { s.Activity.Steal = new(0.02) }, Warning, "2% of the CPU time in 1s", nil, nil},
 		{"steal", func(s *host.Survey, _ *Case) { s.Activity.Steal = new(0.001) }, Advice, "0.1%", nil, nil},
