@@ -36,8 +36,6 @@ type Survey struct {
 	Movers, Perflocks []Mover
 	// Hidden is true where the processes of others cannot be seen (hidepid).
 	Hidden bool
-	// Systemd is true where it runs this machine.
-	Systemd bool
 
 	// Allowed are the CPUs that this process may use, Limits those of the
 	// control groups that it is in.
@@ -201,10 +199,6 @@ func (r *surveyor) processes() {
 	if s.Local && s.Movers != nil {
 		_, err = r.fs.read("proc/1/stat")
 		s.Hidden = err != nil
-	}
-	if dir, err := r.fs.open("run/systemd/system"); err == nil {
-		dir.Close()
-		s.Systemd = true
 	}
 }
 

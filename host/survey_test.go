@@ -99,7 +99,6 @@ func TestSurvey(t *testing.T) {
 		"proc/12/comm":                  "irqbalance\n",
 		"proc/12/cgroup":                "0::/system.slice/irqbalance.service\n",
 		"proc/13/comm":                  "perflock\n",
-		"run/systemd/system/x":          "",
 	})
 	s := ReadSurvey(f)
 	n := func(v int64) *int64 { return &v }
@@ -116,7 +115,6 @@ func TestSurvey(t *testing.T) {
 		Clocksources: []string{"tsc", "hpet"},
 		Movers:       []Mover{{12, "irqbalance", "moves interrupts", "irqbalance.service"}},
 		Perflocks:    []Mover{{13, "perflock", "locks the machine for benchmarks", ""}},
-		Systemd:      true,
 		Allowed:      set(t, "1-2"),
 		Limits: Limits{Read: true, Throttled: new(uint64(12)), Memory: &Knob{"/sys/fs/cgroup/b/c/memory.high", 524288},
 			Quota: &Quota{"/sys/fs/cgroup/b/cpu.max", "150000 100000", 150 * time.Millisecond, 100 * time.Millisecond}},
