@@ -30,4 +30,8 @@ const (
 	// packages; CounterFrequency the mean frequency in Hz at the run's end.
 	CounterThrottles = "throttles"
 	CounterFrequency = "frequency_hz"
+	// CounterLoad is how many CPUs, on average, the background load of the
+	// condition had during the run. It is a mean and no sum: a slow run is not
+	// to have more of it for being long.
+	CounterLoad = "load_cpus"
 )

@@ -19,9 +19,9 @@ type Experiment struct {
 	Dir string
 
 	Plan       PlanSpec
-	Workloads  []Workload // in file order
-	Modes      []ModeSpec // in file order
-	Conditions []Condition
+	Workloads  []Workload  // in file order
+	Modes      []ModeSpec  // in file order
+	Conditions []Condition // in file order; none: every run is as it comes
 }
 
 // PlanSpec is the [plan] table.
@@ -127,9 +127,6 @@ type ModeSpec struct {
 	Layers isolation.Mode
 }
 
-// Condition is one [condition.NAME]: background load around the run.
-type Condition struct{ Name string }
-
 // Level is one factor at one of its values.
 type Level struct {
 	Factor string `json:"factor"`
@@ -147,6 +144,7 @@ type Treatment struct {
 	// Resolved, with every {factor} replaced; not in the manifest.
 	Spec   Workload       `json:"-"`
 	Layers isolation.Mode `json:"-"`
+	Load   LoadSpec       `json:"-"`
 	Args   []string       `json:"-"` // kernel flags or the command
 	Env    []string       `json:"-"` // NAME=value
 }

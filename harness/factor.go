@@ -58,11 +58,12 @@ func fill(text string, values map[string]string) string {
 	})
 }
 
-// factorsOf are the keys that vary for a workload under a mode: those of the
-// workload before those of the mode, each in the order of the file.
-func factorsOf(w *Workload, m *ModeSpec) []Param {
+// factorsOf are the keys that vary for a workload under a mode and a condition:
+// those of the workload, of the mode and of the condition, each in the order of
+// the file.
+func factorsOf(w *Workload, m *ModeSpec, c *Condition) []Param {
 	var fs []Param
-	for _, keys := range [][]Param{w.Params, w.Env, m.Keys} {
+	for _, keys := range [][]Param{w.Params, w.Env, m.Keys, c.Keys} {
 		for _, k := range keys {
 			if len(k.Levels) > 1 {
 				fs = append(fs, k)
@@ -76,15 +77,13 @@ func factorsOf(w *Workload, m *ModeSpec) []Param {
 // is beyond that.
 func (e *Experiment) combinations() int {
 	total := 0
-	for i := range e.Workloads {
-		for j := range e.Modes {
-			n := 1
-			for _, f := range factorsOf(&e.Workloads[i], &e.Modes[j]) {
-				n = timesCapped(n, len(f.Levels))
-			}
-			total = plusCapped(total, n)
+	e.pairs(func(p *pair) {
+		n := 1
+		for _, f := range factorsOf(p.w, p.m, p.c) {
+			n = timesCapped(n, len(f.Levels))
 		}
-	}
+		total = plusCapped(total, n)
+	})
 	return total
 }
 
@@ -104,8 +103,8 @@ func plusCapped(a, b int) int {
 }
 
 // Treatments returns every combination of levels that is not skipped, the
-// workloads outermost, then the modes, then the factors with the last one
-// varying fastest. An experiment that Load returned gives no error.
+// workloads outermost, then the conditions, the modes, and the factors with the
+// last one varying fastest. An experiment that Load returned gives no error.
 func (e *Experiment) Treatments() ([]Treatment, error) {
 	if n := e.combinations(); n > MaxTreatments {
 		return nil, fmt.Errorf("cannot expand %s: %s treatments, at most %d are allowed", e.Name, countText(n), MaxTreatments)
@@ -132,13 +131,22 @@ func countText(n int) string {
 	return strconv.Itoa(n)
 }
 
+// place is whose table a key stands in.
+type place int
+
+const (
+	inWorkload place = iota
+	inMode
+	inCondition
+)
+
 // misfit is what is wrong with a treatment once its levels are known.
 type misfit struct {
-	inMode bool // the key is one of the mode's
-	key    string
-	rule   string
-	got    string
-	hint   string
+	in   place // whose key it is
+	key  string
+	rule string
+	got  string
+	hint string
 }
 
 // expand walks the treatments that are not skipped.
@@ -147,29 +155,45 @@ func (e *Experiment) expand(yield func(Treatment, []misfit)) {
 	for _, k := range layerKeys() {
 		layers[k.name] = k
 	}
+	loads := map[string]conditionKey{}
+	for _, k := range conditionKeys() {
+		loads[k.name] = k
+	}
+	e.pairs(func(p *pair) {
+		p.layers, p.loads = layers, loads
+		p.expand(yield)
+	})
+}
+
+// pairs walks the workloads under the conditions and modes.
+func (e *Experiment) pairs(yield func(*pair)) {
+	conditions := e.conditions()
 	for i := range e.Workloads {
-		for j := range e.Modes {
-			p := &pair{e: e, w: &e.Workloads[i], m: &e.Modes[j], layers: layers}
-			p.expand(yield)
+		for k := range conditions {
+			for j := range e.Modes {
+				yield(&pair{e: e, w: &e.Workloads[i], m: &e.Modes[j], c: &conditions[k]})
+			}
 		}
 	}
 }
 
-// pair expands one workload under one mode.
+// pair expands one workload under one mode and one condition.
 type pair struct {
 	e      *Experiment
 	w      *Workload
 	m      *ModeSpec
+	c      *Condition
+	loads  map[string]conditionKey
 	layers map[string]layerKey
 	params []KernelParam
 	named  bool // n is a key of the workload or mode
-	// both holds the names that workload and mode each have as a key: a
-	// placeholder of such a name could mean either.
+	// both holds the names that two of workload, mode and condition have as a
+	// key: a placeholder of such a name could mean either.
 	both map[string]bool
 }
 
 func (p *pair) expand(yield func(Treatment, []misfit)) {
-	factors := factorsOf(p.w, p.m)
+	factors := factorsOf(p.w, p.m, p.c)
 	p.params = kernelParams(p.w.Kernel)
 	values := p.fixedValues() // one map for all treatments: a plan may have 100,000
 	choice := make([]int, len(factors))
@@ -202,8 +226,8 @@ func (p *pair) expand(yield func(Treatment, []misfit)) {
 // have their levels.
 func (p *pair) fixedValues() map[string]string {
 	values := map[string]string{"workload": p.w.Name, "mode": p.m.Name}
-	if len(p.e.Conditions) > 0 {
-		values["condition"] = p.e.Conditions[0].Name
+	if p.c.Name != "" {
+		values["condition"] = p.c.Name
 	}
 	for _, param := range p.params {
 		values[param.Name] = param.Default
@@ -213,10 +237,10 @@ func (p *pair) fixedValues() map[string]string {
 	}
 	p.both = map[string]bool{}
 	set := map[string]bool{}
-	for _, keys := range [][]Param{p.m.Keys, p.w.Env, p.w.Params} {
+	for _, keys := range [][]Param{p.c.Keys, p.m.Keys, p.w.Env, p.w.Params} {
 		for _, k := range keys {
 			if len(k.Levels) > 0 {
-				p.both[k.Name] = set[k.Name]
+				p.both[k.Name] = p.both[k.Name] || set[k.Name]
 				set[k.Name] = true
 				values[k.Name] = k.Levels[0]
 			}
@@ -249,10 +273,15 @@ func (p *pair) skipped(values map[string]string) bool {
 
 // treatment resolves one combination.
 func (p *pair) treatment(levels []Level, values map[string]string) (Treatment, []misfit) {
-	t := Treatment{Workload: p.w.Name, Mode: p.m.Name, Condition: values["condition"], Levels: levels, Layers: p.m.Layers, Spec: *p.w}
+	t := Treatment{Workload: p.w.Name, Mode: p.m.Name, Condition: values["condition"], Levels: levels, Layers: p.m.Layers, Load: p.c.Load, Spec: *p.w}
 	for _, k := range p.m.Keys {
 		if key, ok := p.layers[k.Name]; ok {
-			key.set(&t.Layers, values[k.Name])
+			key.set(&t.Layers, p.levelOf(k, levels))
+		}
+	}
+	for _, k := range p.c.Keys {
+		if key, ok := p.loads[k.Name]; ok {
+			key.set(&t.Load, p.levelOf(k, levels))
 		}
 	}
 	r := &resolver{values: values, both: p.both}
@@ -263,6 +292,7 @@ func (p *pair) treatment(levels []Level, values map[string]string) (Treatment, [
 		t.Layers.Sample = DefaultSample
 	}
 	t.Layers.Wrap = r.wrap(p.m.Layers.Wrap)
+	t.Load.Command = r.loadCommand(p.c.Command)
 	t.Spec.Dir = r.text("dir", p.w.Dir)
 	t.Spec.Env, t.Env = r.env(p.w.Env)
 	if p.w.Go != nil {
@@ -274,6 +304,18 @@ func (p *pair) treatment(levels []Level, values map[string]string) (Treatment, [
 		t.Args = t.Spec.Command
 	}
 	return t, r.misfits
+}
+
+// levelOf is a key's own level: its name may be that of another table's key.
+func (p *pair) levelOf(key Param, levels []Level) string {
+	if len(key.Levels) > 1 {
+		for _, l := range levels {
+			if l.Factor == key.Name {
+				return l.Value
+			}
+		}
+	}
+	return key.Levels[0]
 }
 
 // resolver replaces placeholders and notes what does not fit.
@@ -297,7 +339,7 @@ func (r *resolver) count(layers *isolation.Mode, named bool) {
 		r.values["n"] = strconv.Itoa(layers.N)
 	}
 	if listed > 0 && layers.N > listed {
-		r.misfits = append(r.misfits, misfit{true, "n", fmt.Sprintf("must be at most the %d CPUs of cpus = %q", listed, layers.CPUs), strconv.Itoa(layers.N),
+		r.misfits = append(r.misfits, misfit{inMode, "n", fmt.Sprintf("must be at most the %d CPUs of cpus = %q", listed, layers.CPUs), strconv.Itoa(layers.N),
 			"skip that combination, or name more CPUs"})
 	}
 	if layers.Include != "" && layers.CPUs == "quietest" {
@@ -309,28 +351,32 @@ func (r *resolver) count(layers *isolation.Mode, named bool) {
 func (r *resolver) bound(layers *isolation.Mode) {
 	left := leftCPUs(layers.Include, layers.Exclude)
 	if layers.N > left {
-		r.misfits = append(r.misfits, misfit{true, "include", fmt.Sprintf("must leave n = %d CPUs to choose from, and with exclude = %q leaves %d", layers.N, layers.Exclude, left), layers.Include, ""})
+		r.misfits = append(r.misfits, misfit{inMode, "include", fmt.Sprintf("must leave n = %d CPUs to choose from, and with exclude = %q leaves %d", layers.N, layers.Exclude, left), layers.Include, ""})
 	}
 }
 
 // lookup checks that a name may stand at a key.
-func (r *resolver) lookup(inMode bool, key, name string) {
+func (r *resolver) lookup(in place, key, name string) {
 	v, ok := r.values[name]
-	m := misfit{inMode: inMode, key: key, got: "{" + name + "}"}
+	m := misfit{in: in, key: key, got: "{" + name + "}"}
+	of := fmt.Sprintf("of workload %q or of mode %q", r.values["workload"], r.values["mode"])
+	if c, ok := r.values["condition"]; ok {
+		of = fmt.Sprintf("of workload %q, of mode %q or of condition %q", r.values["workload"], r.values["mode"], c)
+	}
 	switch {
-	case inMode && name == "cpus":
+	case in == inMode && name == "cpus":
 		return
 	case name == "cpus":
 		m.rule = "cannot hold {cpus}: which CPUs they are is known only when the run starts"
 		m.hint = "wrap can hold it; {n} is their number"
 	case !ok:
-		m.rule = fmt.Sprintf("names no key of workload %q or of mode %q", r.values["workload"], r.values["mode"])
+		m.rule = "names no key " + of
 		m.hint = didYouMean(name, slices.Sorted(maps.Keys(r.values)))
 		if m.hint == "" {
 			m.hint = fmt.Sprintf("{{%s}} stands for {%s} itself", name, name)
 		}
 	case r.both[name]:
-		m.rule = fmt.Sprintf("names two keys at once, of workload %q or of mode %q", r.values["workload"], r.values["mode"])
+		m.rule = "names two keys at once, " + of
 		m.hint = "rename the variable in env"
 	case len(placeholderNames(v)) > 0:
 		m.rule = fmt.Sprintf("names a key whose own value is %q", v)
@@ -343,7 +389,7 @@ func (r *resolver) lookup(inMode bool, key, name string) {
 
 func (r *resolver) text(key, text string) string {
 	for _, name := range placeholderNames(text) {
-		r.lookup(false, key, name)
+		r.lookup(inWorkload, key, name)
 	}
 	return fill(text, r.values)
 }
@@ -366,9 +412,21 @@ func (r *resolver) wrap(words []string) []string {
 	out := make([]string, len(words))
 	for i, word := range words {
 		for _, name := range placeholderNames(word) {
-			r.lookup(true, "wrap", name)
+			r.lookup(inMode, "wrap", name)
 		}
 		out[i] = fill(word, values)
+	}
+	return out
+}
+
+// loadCommand fills in the command of a condition.
+func (r *resolver) loadCommand(words []string) []string {
+	var out []string
+	for _, word := range words {
+		for _, name := range placeholderNames(word) {
+			r.lookup(inCondition, "command", name)
+		}
+		out = append(out, fill(word, r.values))
 	}
 	return out
 }
@@ -394,7 +452,7 @@ func (r *resolver) params(known []KernelParam) ([]Param, []string) {
 		if filled := r.text(p.Name, text); filled != text {
 			if !paramFits(p, filled) {
 				_, rule := paramRule(p)
-				r.misfits = append(r.misfits, misfit{false, p.Name, rule, text + " = " + filled, ""})
+				r.misfits = append(r.misfits, misfit{inWorkload, p.Name, rule, text + " = " + filled, ""})
 			}
 			text = filled
 		}

@@ -201,7 +201,7 @@ func (r *resolver) goSpec() *GoSpec {
 		text := r.values[k.name]
 		filled := r.text("go."+k.name, text)
 		if !k.set(spec, filled) {
-			r.misfits = append(r.misfits, misfit{false, "go." + k.name, k.rule, filled, ""})
+			r.misfits = append(r.misfits, misfit{inWorkload, "go." + k.name, k.rule, filled, ""})
 		}
 	}
 	return spec

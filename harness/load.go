@@ -81,13 +81,13 @@ type loader struct {
 	faults Faults
 	exp    *Experiment
 
-	// The tables of exp.Workloads and exp.Modes, by the same index, with what
-	// of them could be decoded whole.
-	workloads, modes []named
-	skip             []*node // the tables of exp.Plan.Skip
+	// The tables of exp.Workloads, exp.Modes and exp.Conditions, by the same
+	// index, with what of them could be decoded whole.
+	workloads, modes, conditions []named
+	skip                         []*node // the tables of exp.Plan.Skip
 }
 
-// named is a [workload.X] or [mode.X].
+// named is a [workload.X], [mode.X] or [condition.X].
 type named struct {
 	table *node
 	clean bool // without faults of its own, so that faults in its use are no echo
@@ -171,19 +171,4 @@ func (l *loader) title(n *node) {
 		return
 	}
 	l.exp.Title = text
-}
-
-// condition accepts the idle condition, which is what every run has without
-// one. Others need background load.
-func (l *loader) condition(n *node) {
-	switch {
-	case len(n.kids) > 0:
-		for _, k := range n.kids {
-			l.unavailable(k)
-		}
-	case len(l.exp.Conditions) > 0:
-		l.unavailable(n)
-	default:
-		l.exp.Conditions = append(l.exp.Conditions, Condition{Name: n.key})
-	}
 }

@@ -98,6 +98,7 @@ func (l *loader) expects(root *node) {
 // factorNames refuses factors of one name from two places: their levels
 // would share a column.
 func (l *loader) factorNames() {
+	l.conditionFactors()
 	for i, w := range l.exp.Workloads {
 		for _, v := range varied(w.Env) {
 			n := l.workloads[i].table.kid("env").kid(v.Name)
@@ -108,6 +109,26 @@ func (l *loader) factorNames() {
 		for _, m := range l.exp.Modes {
 			for _, k := range varied(m.Keys) {
 				if n := l.factorNode(i, k.Name); n != nil {
+					l.twice(n, k.Name, fmt.Sprintf("mode %q", m.Name))
+				}
+			}
+		}
+	}
+}
+
+// conditionFactors refuses factors of conditions that a workload or a mode has,
+// too.
+func (l *loader) conditionFactors() {
+	for i, c := range l.exp.Conditions {
+		for _, k := range varied(c.Keys) {
+			n := l.conditions[i].table.kid(k.Name)
+			for j, w := range l.exp.Workloads {
+				if l.factorNode(j, k.Name) != nil {
+					l.twice(n, k.Name, fmt.Sprintf("workload %q", w.Name))
+				}
+			}
+			for _, m := range l.exp.Modes {
+				if len(m.levelsOf(k.Name)) > 1 {
 					l.twice(n, k.Name, fmt.Sprintf("mode %q", m.Name))
 				}
 			}
@@ -154,6 +175,10 @@ func (l *loader) twice(n *node, name, other string) {
 func (l *loader) skipNames() {
 	known := map[string][]string{"workload": l.workloadNames(), "mode": l.modeNames()}
 	names := []string{"workload", "mode"}
+	if len(l.exp.Conditions) > 0 {
+		names = append(names, "condition")
+		known["condition"] = l.conditionNames()
+	}
 	for _, w := range l.exp.Workloads {
 		for _, keys := range [][]Param{w.Params, w.Env} {
 			names = addLevels(known, names, keys)
@@ -161,6 +186,9 @@ func (l *loader) skipNames() {
 	}
 	for _, m := range l.exp.Modes {
 		names = addLevels(known, names, m.Keys)
+	}
+	for _, c := range l.exp.Conditions {
+		names = addLevels(known, names, c.Keys)
 	}
 	for _, e := range l.skip {
 		for _, k := range e.kids {
@@ -225,30 +253,24 @@ func (l *loader) size(root *node) {
 // treatments expands the experiment and records what does not fit; what has
 // faults of its own is passed over.
 func (l *loader) treatments() int {
-	cleanWorkload, cleanMode := map[string]*node{}, map[string]*node{}
-	for _, w := range l.workloads {
-		if w.clean {
-			cleanWorkload[w.table.key] = w.table
-		}
-	}
-	for _, m := range l.modes {
-		if m.clean {
-			cleanMode[m.table.key] = m.table
+	clean := [3]map[string]*node{{}, {}, {"": {}}}
+	for in, tables := range map[place][]named{inWorkload: l.workloads, inMode: l.modes, inCondition: l.conditions} {
+		for _, t := range tables {
+			if t.clean {
+				clean[in][t.table.key] = t.table
+			}
 		}
 	}
 	count := 0
 	seen := map[[3]string]bool{}
 	l.exp.expand(func(t Treatment, misfits []misfit) {
 		count++
-		w, m := cleanWorkload[t.Workload], cleanMode[t.Mode]
-		if w == nil || m == nil {
+		tables := [3]*node{clean[inWorkload][t.Workload], clean[inMode][t.Mode], clean[inCondition][t.Condition]}
+		if slices.Contains(tables[:], nil) {
 			return
 		}
 		for _, f := range misfits {
-			table := w
-			if f.inMode {
-				table = m
-			}
+			table := tables[f.in]
 			id := [3]string{table.path, f.key, f.got}
 			if !seen[id] {
 				seen[id] = true

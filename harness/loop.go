@@ -25,6 +25,10 @@ type Session struct {
 	// Extractor makes the extractor of a workload; it is called once for each.
 	Extractor func(Workload) (Extractor, error)
 
+	// Loader starts the background load of conditions; nil: conditions that
+	// have one are refused.
+	Loader Loader
+
 	// Builder builds Go benchmarks; nil: workloads of them are refused.
 	Builder Builder
 	golang  goRuns
@@ -173,7 +177,7 @@ func newLoop(s Session) (*loop, error) {
 	}
 	jobs, err := l.makeJobs()
 	l.jobs = jobs
-	errs = append(errs, err, l.cpus.check())
+	errs = append(errs, err, l.cpus.check(), l.checkLoads())
 	return l, errors.Join(errs...)
 }
 
@@ -332,7 +336,7 @@ func (l *loop) begin(i, attempt int) *Record {
 	return r
 }
 
-// execute chooses the CPUs of a run and runs it. ErrInterrupted says that the
+// execute chooses the CPUs of a run, brings up its load and runs it. ErrInterrupted says that the
 // run does not count; other errors are why it could not start.
 func (l *loop) execute(ctx context.Context, t *Treatment, turn int, run *Run, r *Record) (Result, error) {
 	job := l.jobs[t.Index]
@@ -355,7 +359,15 @@ func (l *loop) execute(ctx context.Context, t *Treatment, turn int, run *Run, r 
 		return Result{}, err
 	}
 	job.CPUs = cpus
+	load, err := l.startLoad(ctx, t, &job, cpus)
+	if err != nil && ctx.Err() != nil {
+		return Result{}, ErrInterrupted
+	}
+	if err != nil {
+		return Result{}, err
+	}
 	res, err := l.Executor.Execute(ctx, job)
+	l.stopLoad(load, &res, r)
 	if res.Interrupted || err != nil && ctx.Err() != nil {
 		return Result{}, ErrInterrupted
 	}

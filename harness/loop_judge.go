@@ -50,6 +50,7 @@ func (l *loop) judge(t *Treatment, res *Result, failed error, r *Record) {
 	}
 	l.extract(t, res, r)
 	l.layers(r)
+	r.loads()
 	finite(r)
 }
 

@@ -157,30 +157,46 @@ func (t *Treatment) Level(factor string) (string, bool) {
 	return "", false
 }
 
-// Label names a treatment for people: "stream goset n=2 fence=true".
+// Label names a treatment for people: "stream goset noisy n=2 fence=true".
 func (t *Treatment) Label() string {
 	parts := []string{t.Workload, t.Mode}
+	if t.Condition != "" {
+		parts = append(parts, t.Condition)
+	}
 	for _, l := range t.Levels {
 		parts = append(parts, l.Factor+"="+l.Value)
 	}
 	return strings.Join(parts, " ")
 }
 
+// hasConditions is true when the runs meet conditions that have names.
+func (p *Plan) hasConditions() bool {
+	return slices.ContainsFunc(p.Treatments, func(t Treatment) bool { return t.Condition != "" })
+}
+
 // WriteCSV writes a line per run: index from 0, block with 0 for warm-up,
-// position in the block from 1, workload, mode, and a column per factor,
-// empty where a treatment does not have it. RFC 4180, but for line ends of \n.
+// position in the block from 1, workload, mode, condition where there are any,
+// and a column per factor, empty where a treatment does not have it. RFC 4180,
+// but for line ends of \n.
 func (p *Plan) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	factors := p.Factors()
-	if err := out.Write(slices.Concat([]string{"run", "block", "position", "workload", "mode"}, factors)); err != nil {
+	head := []string{"run", "block", "position", "workload", "mode"}
+	if p.hasConditions() {
+		head = append(head, "condition")
+	}
+	if err := out.Write(slices.Concat(head, factors)); err != nil {
 		return err
 	}
 	rows := make([][]string, len(p.Treatments))
 	for i, t := range p.Treatments {
-		rows[i] = make([]string, 5+len(factors))
-		rows[i][3], rows[i][4] = t.Workload, t.Mode
-		for f, name := range factors {
-			rows[i][5+f], _ = t.Level(name)
+		rows[i] = append(make([]string, 3), t.Workload, t.Mode)
+		if p.hasConditions() {
+			rows[i] = append(rows[i], t.Condition)
+		}
+		for _, name := range factors {
+			level, _ := t.Level(name)
+			rows[i] = append(rows[i], level)
 		}
 	}
 	for i, r := range p.Runs {
@@ -198,23 +214,33 @@ func (p *Plan) WriteCSV(w io.Writer) error {
 // the columns of WriteCSV in line.
 func (p *Plan) WriteText(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	cells := make([][2]string, len(p.Treatments))
-	wide := [2]int{len("workload"), len("mode")}
+	cells := make([][]string, len(p.Treatments))
+	head := []string{"workload", "mode"}
+	if p.hasConditions() {
+		head = append(head, "condition")
+	}
+	wide := make([]int, len(head))
 	for i, t := range p.Treatments {
-		cells[i] = [2]string{t.Workload, t.Mode}
+		cells[i] = []string{t.Workload, t.Mode, t.Condition}[:len(head)]
 		for c, text := range cells[i] {
-			wide[c] = max(wide[c], utf8.RuneCountInString(text))
+			wide[c] = max(wide[c], len(head[c]), utf8.RuneCountInString(text))
 		}
 	}
+	inLine := func(cells []string) string {
+		var b strings.Builder
+		for c, text := range cells {
+			fmt.Fprintf(&b, "%-*s  ", wide[c], text)
+		}
+		return b.String()
+	}
 	fmt.Fprintf(out, "seed %d, %d treatments, %d runs\n", p.Seed, len(p.Treatments), len(p.Runs))
-	fmt.Fprintf(out, "%8s  %8s  %8s  %-*s  %-*s  levels\n", "run", "block", "position", wide[0], "workload", wide[1], "mode")
+	fmt.Fprintf(out, "%8s  %8s  %8s  %slevels\n", "run", "block", "position", inLine(head))
 	for i, r := range p.Runs {
-		c := cells[r.Treatment]
 		block := "warm-up"
 		if r.Block > 0 {
 			block = strconv.Itoa(int(r.Block))
 		}
-		line := fmt.Sprintf("%8d  %8s  %8d  %-*s  %-*s  %s", i, block, r.Position, wide[0], c[0], wide[1], c[1], levelsText(p.Treatments[r.Treatment].Levels))
+		line := fmt.Sprintf("%8d  %8s  %8d  %s%s", i, block, r.Position, inLine(cells[r.Treatment]), levelsText(p.Treatments[r.Treatment].Levels))
 		fmt.Fprintln(out, strings.TrimRight(line, " "))
 	}
 	return out.Flush()

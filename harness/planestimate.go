@@ -23,7 +23,8 @@ type Estimate struct {
 // Known is true when every workload has a length.
 func (e Estimate) Known() bool { return len(e.Unknown) == 0 }
 
-// Estimate adds up the idle gaps, the samples of "quietest", and the runs: as
+// Estimate adds up the idle gaps, the samples of "quietest", what a load takes
+// to come up, and the runs: as
 // long as expect says, or for a kernel as long as its nominal cost.
 func (e *Experiment) Estimate(p *Plan) Estimate {
 	est := Estimate{Runs: make([]time.Duration, len(p.Treatments))}
@@ -37,6 +38,9 @@ func (e *Experiment) Estimate(p *Plan) Estimate {
 		each[i] = plusTime(e.Plan.Idle, max(0, est.Runs[i]))
 		if t.Layers.CPUs == "quietest" && (t.Layers.Choose == "" || t.Layers.Choose == "run") {
 			each[i] = plusTime(each[i], t.Layers.Sample)
+		}
+		if !t.Load.None() {
+			each[i] = plusTime(each[i], LoadSettle)
 		}
 	}
 	for _, r := range p.Runs {

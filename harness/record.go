@@ -42,6 +42,8 @@ type Record struct {
 	Procs  int                    `json:"procs,omitempty"` // GOMAXPROCS of Go benchmarks
 	Layers []isolation.LayerState `json:"layers,omitempty"`
 	Choice *Choice                `json:"choice,omitempty"`
+	// Load is what the background load of the condition got during the run.
+	Load []LoadState `json:"load,omitempty"`
 
 	// Values holds the run's value of every metric, in base units.
 	Values map[string]float64 `json:"values"`

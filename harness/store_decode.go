@@ -93,6 +93,7 @@ const (
 	memberProcs
 	memberLayers
 	memberChoice
+	memberLoad
 	memberValues
 	memberIterations
 	memberCounters
@@ -145,6 +146,8 @@ func memberOf(name []byte) int {
 		return memberLayers
 	case "choice":
 		return memberChoice
+	case "load":
+		return memberLoad
 	case "values":
 		return memberValues
 	case "iterations":
@@ -246,6 +249,8 @@ func (c *lineCursor) member(member int, r *Record) error {
 		return cached(c, c.d.layers, &r.Layers)
 	case memberChoice:
 		return c.unmarshal(&r.Choice)
+	case memberLoad:
+		return c.unmarshal(&r.Load)
 	case memberMetrics:
 		return c.unmarshal(&r.Metrics)
 	case memberWarnings:

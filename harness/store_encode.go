@@ -60,6 +60,9 @@ func (e *lineEncoder) encode(r *Record) ([]byte, error) {
 	if r.Choice != nil {
 		e.marshal("choice", r.Choice)
 	}
+	if len(r.Load) > 0 {
+		e.marshal("load", r.Load)
+	}
 	e.values = sortedKeys(e.values, r.Values)
 	e.numbers("values", e.values, r.Values)
 	if len(r.Iterations) > 0 {

@@ -20,6 +20,9 @@ type Process struct {
 	Parent, Threads int
 	Flags           uint64 // PF_*, include/linux/sched.h
 	User, System    time.Duration
+	// Children is the CPU time of its children that have ended and were waited
+	// for, and of theirs.
+	Children time.Duration
 	MinorFaults     uint64
 	MajorFaults     uint64
 	// Start is the time from boot to its start; PID and Start name a process
@@ -44,8 +47,8 @@ type Process struct {
 func (p *Process) KernelThread() bool { return p.Flags&0x200000 != 0 }
 
 // Process reads /proc/PID/{stat,status,schedstat}; the error is fs.ErrNotExist
-// when there is none. All counters are the main thread's but User, System and
-// the faults, which are those of the whole process.
+// when there is none. All counters are the main thread's but User, System, Children
+// and the faults, which are those of the whole process.
 func (f FS) Process(pid int) (*Process, error) {
 	return f.task("proc/" + strconv.Itoa(pid))
 }
@@ -137,7 +140,7 @@ func parseProcessStat(text string) (*Process, error) {
 		Nice: nice, Policy: policy, Priority: priority,
 		Name: text[open+1 : end], State: fields[0][0],
 		Parent: int(number(4)), Flags: number(9), MinorFaults: number(10), MajorFaults: number(12),
-		User: ticks(14), System: ticks(15), Threads: int(number(20)), Start: ticks(22), CPU: int(number(cpuField)),
+		User: ticks(14), System: ticks(15), Children: ticks(16) + ticks(17), Threads: int(number(20)), Start: ticks(22), CPU: int(number(cpuField)),
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(text[:open]))
 	if err != nil {

@@ -188,7 +188,7 @@ func counterWords(name string) string {
 		"minor-faults": "minor page faults", "major-faults": "major page faults",
 		harness.CounterMigrations: "migrations", harness.CounterDelay: "s of waiting for a CPU", harness.CounterSteal: "s stolen by the hypervisor",
 		harness.CounterSoftirq: "s of soft interrupts", harness.CounterForeign: "s of other work on its CPUs",
-		harness.CounterSiblings: "s of work on the SMT siblings", harness.CounterSiblingInterrupts: "interrupts on the SMT siblings",
+		harness.CounterLoad: "CPUs of background load", harness.CounterSiblings: "s of work on the SMT siblings", harness.CounterSiblingInterrupts: "interrupts on the SMT siblings",
 		harness.CounterThrottles: "thermal throttle events", harness.CounterFrequency: "Hz of CPU frequency",
 		harness.CounterInterrupts: "interrupts on its CPUs", harness.CounterDevice: "device interrupts on its CPUs",
 	}

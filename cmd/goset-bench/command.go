@@ -50,6 +50,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if code, done := a.runPlain(args); done {
 		return code
 	}
+	if code, done := a.runLoad(args); done {
+		return code
+	}
 	root := a.root()
 	root.SetArgs(cli.OneDash(args))
 	root.SetIn(stdin)

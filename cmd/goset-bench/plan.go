@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"goset/cpulist"
 	"goset/harness"
 	"goset/isolation"
 )
@@ -73,8 +74,13 @@ func (a *app) plan(cmd *cobra.Command, name string, set []string, runs string) e
 	if err != nil {
 		return err
 	}
+	allowed, err := isolation.Allowed()
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return failed(err)
+	}
+	faults := loadFaults(e, allowed)
 	out := bufio.NewWriter(a.stdout)
-	if err := printPlan(out, e, p, findings, runs); err != nil {
+	if err := printPlan(out, e, p, limits{findings, faults, allowed}, runs); err != nil {
 		return err
 	}
 	if unlisted != nil && runs != "csv" {
@@ -88,6 +94,9 @@ func (a *app) plan(cmd *cobra.Command, name string, set []string, runs string) e
 	}
 	if unlisted != nil {
 		return failed(fmt.Errorf("cannot list the packages of experiment %q here: %w", e.Name, unlisted))
+	}
+	if len(faults) > 0 {
+		return failed(fmt.Errorf("this machine has no place for the load that experiment %q asks for", e.Name))
 	}
 	if findings.Err() != nil {
 		return failed(fmt.Errorf("this machine cannot hold %d layers that experiment %q asks for", len(findings.Refused()), e.Name))
@@ -116,7 +125,14 @@ func (a *app) withPackages(ctx context.Context, prefs *preferences, src source, 
 	return e, nil, err
 }
 
-func printPlan(out *bufio.Writer, e *harness.Experiment, p *harness.Plan, findings isolation.Findings, runs string) error {
+// limits is what this machine cannot do, and the CPUs that it has.
+type limits struct {
+	layers  isolation.Findings
+	loads   []error
+	allowed cpulist.Set
+}
+
+func printPlan(out *bufio.Writer, e *harness.Experiment, p *harness.Plan, here limits, runs string) error {
 	switch runs {
 	case "csv":
 		return p.WriteCSV(out)
@@ -139,8 +155,9 @@ func printPlan(out *bufio.Writer, e *harness.Experiment, p *harness.Plan, findin
 	if e.Controlled() {
 		fmt.Fprintf(out, "control: %q runs a second time in every block as %q (plan.control = false leaves it out)\n", e.Plan.Baseline, e.Plan.Baseline+harness.ControlSuffix)
 	}
+	printLoads(out, p, here.allowed)
 	printTimes(out, e, p)
-	printFindings(out, findings)
+	printFindings(out, here)
 	if runs == "text" {
 		return p.WriteText(out)
 	}
@@ -180,13 +197,32 @@ func printTimes(out *bufio.Writer, e *harness.Experiment, p *harness.Plan) {
 		round(est.Total), idle, strings.Join(est.Unknown, ", "))
 }
 
-func printFindings(out *bufio.Writer, findings isolation.Findings) {
-	if len(findings) == 0 {
+// printLoads says once for each load what it starts beside an unpinned task.
+func printLoads(out *bufio.Writer, p *harness.Plan, allowed cpulist.Set) {
+	seen := map[string]bool{}
+	for i := range p.Treatments {
+		t := &p.Treatments[i]
+		if t.Condition == "" {
+			continue
+		}
+		line := fmt.Sprintf("condition %q: %s", t.Condition, t.Load.Words(allowed))
+		if !seen[line] {
+			seen[line] = true
+			fmt.Fprintln(out, line)
+		}
+	}
+}
+
+func printFindings(out *bufio.Writer, here limits) {
+	if len(here.layers) == 0 && len(here.loads) == 0 {
 		fmt.Fprintln(out, "this machine can hold every layer")
 		return
 	}
 	fmt.Fprintln(out, "this machine cannot hold:")
-	for _, f := range findings {
+	for _, err := range here.loads {
+		fmt.Fprintf(out, "  refused: %v\n", err)
+	}
+	for _, f := range here.layers {
 		kind := "refused"
 		if f.Optional {
 			kind = "warning"

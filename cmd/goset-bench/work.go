@@ -133,8 +133,28 @@ func (w *work) admit(e *harness.Experiment) error {
 	if err := findings.Err(); err != nil {
 		return failed(fmt.Errorf("cannot run experiment %q here:\n%w\nRun it without them: -best-effort, or -set %s", e.Name, err, withoutLayer(findings)))
 	}
+	if faults := loadFaults(e, w.allowed); len(faults) > 0 {
+		return failed(fmt.Errorf("cannot run experiment %q here:\n%w", e.Name, errors.Join(faults...)))
+	}
 	w.isolation.Share(e.Plan.Sticky)
 	return nil
+}
+
+// loadFaults asks of every treatment whether its background load has a place
+// on these CPUs.
+func loadFaults(e *harness.Experiment, allowed cpulist.Set) []error {
+	treatments, err := e.Treatments()
+	if err != nil {
+		return nil // said by layerFindings
+	}
+	var faults []error
+	for i := range treatments {
+		err := treatments[i].LoadFits(allowed)
+		if err != nil && !slices.ContainsFunc(faults, func(f error) bool { return f.Error() == err.Error() }) {
+			faults = append(faults, err)
+		}
+	}
+	return faults
 }
 
 // taskUser is who runs the tasks of modes that name nobody: root is not theirs
@@ -210,6 +230,9 @@ func (w *work) session(e *harness.Experiment, dir string) harness.Session {
 	}
 	if w.builder != nil {
 		s.Builder = w.builder
+	}
+	if e.HasLoad() {
+		s.Loader = &harness.Background{Keeper: loadArgv(), Allowed: w.allowed, Env: os.Environ(), Host: host.Local}
 	}
 	// Not a nil *Stopper in the interface.
 	if stop := report.NewStopper(e); stop != nil {
