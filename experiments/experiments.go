@@ -5,11 +5,19 @@ package experiments
 import (
 	"embed"
 	"fmt"
+	"io/fs"
 	"strings"
 )
 
 //go:embed *.toml
 var files embed.FS
+
+//go:embed makebuffer/*.go
+var benchmarks embed.FS
+
+// Benchmarks are the bundled Go benchmarks: a folder with the files of one
+// package each, without a go.mod.
+func Benchmarks() fs.FS { return benchmarks }
 
 // Names are the names of the experiments, without ".toml", in the order of
 // the alphabet.

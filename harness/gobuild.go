@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -75,6 +76,10 @@ type Built struct {
 // The folder is gone after Close. A small process of its own session removes it
 // when this one vanishes, and the next GoBuilder what even that one left.
 type GoBuilder struct {
+	// Bundled holds the packages that a dir of "bundled:NAME" stands for, each
+	// in a folder of its name; nil: there are none.
+	Bundled fs.FS
+
 	env    []string
 	goTool string
 	temp   *tempTree
@@ -270,7 +275,9 @@ func (b *GoBuilder) tree(ctx context.Context, dir, ref string) (goTree, error) {
 	}
 	var t goTree
 	var err error
-	if ref == "." || ref == "" {
+	if name, ok := strings.CutPrefix(dir, bundledPrefix); ok {
+		t, err = b.bundled(name, ref)
+	} else if ref == "." || ref == "" {
 		t, err = b.worktree(ctx, dir)
 	} else {
 		t, err = b.checkout(ctx, dir, ref)
@@ -279,6 +286,45 @@ func (b *GoBuilder) tree(ctx context.Context, dir, ref string) (goTree, error) {
 		b.trees[key] = t
 	}
 	return t, err
+}
+
+// bundledPrefix begins a dir that is no folder but a bundled package.
+const bundledPrefix = "bundled:"
+
+// bundled writes a bundled package, as a module of its name, into the builder's
+// own folder.
+func (b *GoBuilder) bundled(name, ref string) (goTree, error) {
+	fail := func(err error) (goTree, error) {
+		return goTree{}, fmt.Errorf("cannot build the bundled benchmark %q: %v", name, err)
+	}
+	if ref != "." && ref != "" {
+		return fail(fmt.Errorf("it has no ref %q: it comes with this program", ref))
+	}
+	if b.Bundled == nil {
+		return fail(errors.New("none are bundled here"))
+	}
+	files, err := fs.Glob(b.Bundled, name+"/*.go")
+	if err != nil || len(files) == 0 || strings.ContainsAny(name, "/*?[\\") {
+		return fail(errors.New("there is none of that name"))
+	}
+	dir := filepath.Join(b.temp.dir, "bundled", name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fail(err)
+	}
+	// The oldest language version that the packages are in.
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module "+name+"\n\ngo 1.22\n"), 0o644); err != nil {
+		return fail(err)
+	}
+	for _, file := range files {
+		text, err := fs.ReadFile(b.Bundled, file)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, filepath.Base(file)), text, 0o644)
+		}
+		if err != nil {
+			return fail(err)
+		}
+	}
+	return goTree{dir: dir}, nil
 }
 
 // worktree describes the user's own tree.

@@ -78,7 +78,7 @@ func (x *expansion) packages(list func(GoTask, string) ([]string, error)) (all [
 // change which packages there are; their first levels stand for them.
 func (x *expansion) list(ref, pattern string, list func(GoTask, string) ([]string, error)) ([]string, error) {
 	dir := x.levels("dir")[0]
-	if !filepath.IsAbs(dir) {
+	if !filepath.IsAbs(dir) && !strings.HasPrefix(dir, bundledPrefix) {
 		var err error
 		if dir, err = filepath.Abs(filepath.Join(x.dir, dir)); err != nil {
 			return nil, fmt.Errorf("cannot make the folder %q absolute: %v", dir, err)

@@ -103,7 +103,10 @@ func (p *procSample) addProcess(fs host.FS, pid int, threads bool) {
 	}
 	p.told, p.state = true, main.State
 	p.there = main.State != 'Z' && main.State != 'X'
-	p.run, p.precise = main.User+main.System+main.Children, threads
+	p.run = main.User + main.System
+	if ended, err := fs.ChildTime(pid); err == nil && !threads {
+		p.run += ended
+	}
 	tids, err := fs.Threads(pid)
 	if err != nil {
 		tids = nil

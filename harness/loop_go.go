@@ -33,7 +33,7 @@ func (g *goRuns) records() []GoBuild {
 func (s *Session) goTask(t *Treatment, block int32) (GoTask, error) {
 	g := t.Spec.Go
 	dir := g.Dir
-	if !filepath.IsAbs(dir) {
+	if !filepath.IsAbs(dir) && !strings.HasPrefix(dir, bundledPrefix) {
 		var err error
 		if dir, err = filepath.Abs(filepath.Join(s.Experiment.Dir, dir)); err != nil {
 			return GoTask{}, fmt.Errorf("cannot make the folder %q absolute: %v", g.Dir, err)

@@ -157,10 +157,11 @@ func (t *Treatment) Level(factor string) (string, bool) {
 	return "", false
 }
 
-// Label names a treatment for people: "stream goset noisy n=2 fence=true".
+// Label names a treatment for people: "stream goset noisy n=2 fence=true". A
+// condition without load is not named: it is how things are.
 func (t *Treatment) Label() string {
 	parts := []string{t.Workload, t.Mode}
-	if t.Condition != "" {
+	if !t.Load.None() {
 		parts = append(parts, t.Condition)
 	}
 	for _, l := range t.Levels {

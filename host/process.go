@@ -20,9 +20,6 @@ type Process struct {
 	Parent, Threads int
 	Flags           uint64 // PF_*, include/linux/sched.h
 	User, System    time.Duration
-	// Children is the CPU time of its children that have ended and were waited
-	// for, and of theirs.
-	Children time.Duration
 	MinorFaults     uint64
 	MajorFaults     uint64
 	// Start is the time from boot to its start; PID and Start name a process
@@ -47,8 +44,8 @@ type Process struct {
 func (p *Process) KernelThread() bool { return p.Flags&0x200000 != 0 }
 
 // Process reads /proc/PID/{stat,status,schedstat}; the error is fs.ErrNotExist
-// when there is none. All counters are the main thread's but User, System, Children
-// and the faults, which are those of the whole process.
+// when there is none. All counters are the main thread's but User, System and
+// the faults, which are those of the whole process.
 func (f FS) Process(pid int) (*Process, error) {
 	return f.task("proc/" + strconv.Itoa(pid))
 }
@@ -140,7 +137,7 @@ func parseProcessStat(text string) (*Process, error) {
 		Nice: nice, Policy: policy, Priority: priority,
 		Name: text[open+1 : end], State: fields[0][0],
 		Parent: int(number(4)), Flags: number(9), MinorFaults: number(10), MajorFaults: number(12),
-		User: ticks(14), System: ticks(15), Children: ticks(16) + ticks(17), Threads: int(number(20)), Start: ticks(22), CPU: int(number(cpuField)),
+		User: ticks(14), System: ticks(15), Threads: int(number(20)), Start: ticks(22), CPU: int(number(cpuField)),
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(text[:open]))
 	if err != nil {
@@ -210,4 +207,36 @@ func numbers(names []string) []int {
 	}
 	slices.Sort(found)
 	return found
+}
+
+// ChildTime is the CPU time of a process's children that have ended and were
+// waited for, and of theirs; the error is fs.ErrNotExist when there is no such
+// process.
+func (f FS) ChildTime(pid int) (time.Duration, error) {
+	text, err := f.read("proc", strconv.Itoa(pid), "stat")
+	if err != nil {
+		return 0, err
+	}
+	d, err := parseChildTime(string(text))
+	if err != nil {
+		return 0, fmt.Errorf("cannot read %s: %v", f.Path("proc", strconv.Itoa(pid), "stat"), err)
+	}
+	return d, nil
+}
+
+// parseChildTime takes fields 16 and 17 of proc_pid_stat(5), in ticks.
+func parseChildTime(text string) (time.Duration, error) {
+	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	var sum time.Duration
+	for _, field := range []int{16, 17} {
+		if field-3 >= len(fields) {
+			return 0, fmt.Errorf("%q has no field %d", clip([]byte(text)), field)
+		}
+		n, err := strconv.ParseUint(fields[field-3], 10, 63)
+		if err != nil || n > uint64(1<<62)/uint64(Tick) {
+			return 0, fmt.Errorf("field %d: %q is not a time in ticks", field, fields[field-3])
+		}
+		sum += time.Duration(n) * Tick
+	}
+	return sum, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"goset/experiments"
 	"goset/harness"
 )
 
@@ -89,6 +90,7 @@ func (w *work) prepareGo(parent context.Context, e *harness.Experiment, expand b
 	if w.builder, err = harness.NewGoBuilder(os.Environ()); err != nil {
 		return nil, failed(err)
 	}
+	w.builder.Bundled = experiments.Benchmarks()
 	if !expand {
 		return nil, nil
 	}

@@ -31,6 +31,7 @@ var may = map[string][]string{
 	"internal/vmtest/proof": {"internal/vmtest", "harness", "isolation"},
 	"internal/vmtest/agent": {"internal/vmtest/wire"},
 	"experiments":           {},
+	"experiments/*":         {},
 	"host":                  {"cpulist"},
 	"host/doctor":           {"cpulist", "host"},
 	"rank":                  {"cpulist", "host"},
