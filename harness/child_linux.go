@@ -31,10 +31,13 @@ const (
 )
 
 // When a pinned child's affinity is read back after its start: first after
-// firstLook, then at doubling intervals up to lastLook.
+// firstLook, then at doubling intervals up to lastLook; up to wrapLook where the
+// task is not the child but somewhere inside of it, and may live for a part of
+// the time only.
 const (
 	firstLook = 50 * time.Millisecond
 	lastLook  = time.Second
+	wrapLook  = 200 * time.Millisecond
 )
 
 // system is what a Runner needs of Linux.
@@ -338,7 +341,7 @@ func (r *Runner) poll(c *child, until time.Time) (events, error) {
 // back, and ends the tree when the time is up or the context has ended. It
 // returns the moment of the end.
 func (r *Runner) wait(ctx context.Context, c *child, job Job, held *isolation.Held, res *Result, others family) (time.Time, error) {
-	looks := newLooks(c, held)
+	looks := newLooks(c, job, held)
 	end := ending{r: r, c: c, others: others}
 	if job.Timeout > 0 {
 		end.due = c.start.Add(job.Timeout)
@@ -439,11 +442,15 @@ type looks struct {
 	held  *isolation.Held
 	due   time.Time // zero: never
 	pause time.Duration
+	most  time.Duration // pause at most
 }
 
 // newLooks reads the affinity back for the first time, right after the start.
-func newLooks(c *child, held *isolation.Held) *looks {
-	l := &looks{c: c, held: held}
+func newLooks(c *child, job Job, held *isolation.Held) *looks {
+	l := &looks{c: c, held: held, most: lastLook}
+	if len(job.Layers.Wrap) > 0 {
+		l.most = wrapLook
+	}
 	if held.Watched() {
 		held.ReadBack(c.pid)
 		held.Check(c.pid)
@@ -462,7 +469,7 @@ func (l *looks) look(now time.Time) {
 	for _, p := range descendants(l.c.pid) {
 		l.held.ReadBack(p.pid)
 	}
-	l.pause = min(2*l.pause, lastLook)
+	l.pause = min(2*l.pause, l.most)
 	l.due = now.Add(l.pause)
 }
 

@@ -24,7 +24,7 @@ func (l *loop) makeJobs() ([]Job, error) {
 			continue
 		}
 		jobs[i] = job
-		if len(job.Layers.Wrap) > 0 {
+		if len(job.Layers.Wrap) > 0 && !slices.Contains(job.Layers.Optional, "wrap") {
 			// The task's own command may be one of a container's.
 			job.Argv = job.Layers.Wrap
 		}

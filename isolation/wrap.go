@@ -2,6 +2,7 @@ package isolation
 
 import (
 	"fmt"
+	"os/exec"
 	"path"
 	"runtime"
 	"slices"
@@ -50,6 +51,12 @@ func (*wrapLayer) key() string { return "wrap" }
 func (l *wrapLayer) probe(r *applied) *Unsupported {
 	if r.mode.CPUs == "" && slices.ContainsFunc(l.words, func(w string) bool { return strings.Contains(w, cpusPlace) }) {
 		return &Unsupported{Reason: "{cpus} stands in wrap, and the mode names no CPUs", Hint: `add cpus, as cpus = "quietest"`}
+	}
+	// A path starts at a folder that is not known here.
+	if name := l.words[0]; !strings.Contains(name, "/") {
+		if _, err := exec.LookPath(name); err != nil {
+			return &Unsupported{Reason: fmt.Sprintf("%q is not found in PATH", name), Hint: "install it, or put what this machine has into wrap"}
+		}
 	}
 	return nil
 }
