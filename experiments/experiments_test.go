@@ -8,7 +8,7 @@ import (
 )
 
 func TestNamesAndRead(t *testing.T) {
-	want := []string{"published", "quickstart", "sweep-flags", "sweep-n", "yield"}
+	want := []string{"published", "quickstart", "sweep-flags", "sweep-n", "three-conditions", "three-conditions-container", "yield"}
 	if got := Names(); !reflect.DeepEqual(got, want) {
 		t.Errorf("names %q, want %q", got, want)
 	}

@@ -72,7 +72,7 @@ const (
 	// times of a task up to date at its tick, every 10 ms at the slowest.
 	loadWindow = 100 * time.Millisecond
 	// loadPatience is how long a load may take until it gets what it should.
-	loadPatience = 10 * time.Second
+	loadPatience = 20 * time.Second
 	// LoadSettle is about what bringing up and ending a load takes.
 	LoadSettle = 200 * time.Millisecond
 )

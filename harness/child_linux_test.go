@@ -30,6 +30,10 @@ const roleVar = "GOSET_TEST_ROLE"
 const fifoVar = "GOSET_TEST_FIFO"
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == loadRole {
+		playLoad(os.Args[2:])
+		return
+	}
 	switch os.Getenv(roleVar) {
 	case "":
 		os.Exit(m.Run())

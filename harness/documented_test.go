@@ -19,6 +19,9 @@ func TestKeysAreDocumented(t *testing.T) {
 	for _, k := range layerKeys() {
 		keys = append(keys, k.name)
 	}
+	for _, k := range conditionKeys() {
+		keys = append(keys, k.name)
+	}
 	for _, k := range goKeys() {
 		keys = append(keys, k.name)
 	}

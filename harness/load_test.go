@@ -260,8 +260,19 @@ func TestFaults(t *testing.T) {
 		{"n above the list", w + "[mode.m]\ncpus = \"0-1\"\nn = [1, 3]\n", `x.toml:5:5: mode.m.n: must be at most the 2 CPUs of cpus = "0-1", got 3 (skip that combination, or name more CPUs)`},
 		{"include", w + "[mode.m]\ncpus = \"quietest\"\nn = 2\ninclude = \"0-1\"\nexclude = 1\n", `x.toml:6:11: mode.m.include: must leave n = 2 CPUs to choose from, and with exclude = "1" leaves 1, got 0-1`},
 		{"optional", w + "[mode.m]\ncpus = \"0\"\nsteer = true\noptional = [\"ster\"]\n", `x.toml:6:13: mode.m.optional[0]: must name a layer that this mode asks for, got "ster" (did you mean "steer"?)`},
-		{"condition", minimal + "[condition.noisy]\nspinners = \"all\"\n", `x.toml:5:1: condition.noisy.spinners: is not available in this version`},
-		{"two conditions", minimal + "[condition.a]\n[condition.b]\n", `x.toml:5:12: condition.b: is not available in this version`},
+
+		// Conditions.
+		{"load", minimal + "[condition.c]\nspiners = 1\n", `x.toml:5:1: condition.c.spiners: is no key of this table (did you mean "spinners"?)`},
+		{"a word of a load", minimal + "[condition.c]\nspinners = \"al\"\n", `x.toml:5:12: condition.c.spinners: must be "all" (one for each CPU), a number of processes from 1 to 1024, or a CPU list as "2-5", got "al" (did you mean "all"?)`},
+		{"no processes", minimal + "[condition.c]\nmemory = [1, 0]\n", `x.toml:5:14: condition.c.memory[1]: must be "all" (one for each CPU), a number of processes from 1 to 1024, or a CPU list as "2-5", got 0`},
+		{"a number or a CPU", minimal + "[condition.c]\nspinners = [1, \"3\"]\n", `x.toml:5:16: condition.c.spinners[1]: must be "all" (one for each CPU), a number of processes from 1 to 1024, or a CPU list as "2-5", got "3" (without quotes it is a number of processes; "3-3" is CPU 3 alone)`},
+		{"wake-ups", minimal + "[condition.c]\ninterrupts = 0\n", `x.toml:5:14: condition.c.interrupts: must be wake-ups per second on each CPU, a whole number from 1 to 1000000, got 0`},
+		{"load command", minimal + "[condition.c]\ncommand = \"stress\"\n", `x.toml:5:11: condition.c.command: must be a list of strings, the words of one command, got "stress"`},
+		{"empty load command", minimal + "[condition.c]\ncommand = []\n", `x.toml:5:11: condition.c.command: must name a program first, got []`},
+		{"everywhere without a load", minimal + "[condition.c]\neverywhere = true\n", `x.toml:5:1: condition.c.everywhere: says where a load may run, and this condition has none, got true (as spinners = "all")`},
+		{"placeholder of a load", minimal + "[condition.c]\ncommand = [\"x\", \"{spiners}\"]\nspinners = 1\n", `x.toml:5:17: condition.c.command: names no key of workload "w", of mode "m" or of condition "c", got {spiners} (did you mean "spinners"?)`},
+		{"factor of a mode too", w + "[mode.m]\ncpus = \"0\"\nmemory = [\"1MiB\", \"2MiB\"]\n[condition.c]\nmemory = [1, 2]\n", `x.toml:7:1: condition.c.memory: "memory" is a factor of mode "m" too, and two factors need two names (vary one of them and write "{memory}" for the other, or rename it)`},
+		{"skip a condition", "plan.skip = [{ condition = \"nosy\" }]\n" + minimal + "[condition.noisy]\n[condition.idle]\n", `x.toml:1:28: plan.skip[0].condition: is no level of condition, got "nosy" (did you mean "noisy"?)`},
 
 		// Factors.
 		{"no levels", w + "[mode.m]\nn = []\n", `x.toml:4:5: mode.m.n: a list of levels must not be empty, got []`},

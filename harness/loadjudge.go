@@ -52,7 +52,7 @@ func (j *judge) states(spec *LoadSpec, placed []LoadProcess, before, after *load
 		if s.Fault != "" {
 			continue
 		}
-		c := loadCase{judge: j, process: p, before: &before.procs[i], after: &after.procs[i], window: window, starting: starting,
+		c := loadCase{judge: j, process: p, before: &before.procs[i], after: &after.procs[i], window: after.procs[i].from.Sub(before.procs[i].to), starting: starting,
 			fair: j.fair(placed), crowd: j.crowd(placed)}
 		s.Fault = c.fault()
 		if note := c.note(); s.Note == "" && s.Fault == "" {
@@ -67,11 +67,11 @@ func (s *LoadState) take(p *LoadProcess, before, after *procSample) {
 	s.Processes++
 	got := max(0, after.run-before.run)
 	s.Time += got
-	if s.Window > 0 {
-		s.Least = min(s.Least, float64(got)/float64(s.Window))
-	} else {
-		s.Least = 0
+	share := 0.0
+	if d := after.to.Sub(before.to); d > 0 {
+		share = float64(got) / float64(d)
 	}
+	s.Least = min(s.Least, share)
 	s.CPUs = union(s.CPUs, after.allowed)
 	s.RanOn = union(s.RanOn, after.on)
 	if p.Kind == LoadInterrupts && before.wakeups != nil && after.wakeups != nil {
@@ -116,15 +116,19 @@ type loadCase struct {
 	*judge
 	process       *LoadProcess
 	before, after *procSample
-	window        time.Duration
-	starting      bool
-	fair, crowd   float64
+	// window is the time that lies between the two for sure.
+	window      time.Duration
+	starting    bool
+	fair, crowd float64
 }
 
 // fault says why the process is not the load that it should be; "": it is.
 func (c *loadCase) fault() string {
 	switch {
 	case !c.after.there && (c.after.told || c.starting && c.before.told):
+		return fmt.Sprintf("a %s has ended", c.process.noun())
+	case c.process.Kind != LoadCommand && c.after.precise && c.before.precise && c.awake() < 0:
+		// The kernel keeps the first thread for who waits, without the loop's.
 		return fmt.Sprintf("a %s has ended", c.process.noun())
 	case c.after.state == 'T' || c.after.state == 't':
 		return fmt.Sprintf("a %s was stopped", c.process.noun())
@@ -181,12 +185,22 @@ func (c *loadCase) starved() string {
 	return ""
 }
 
+// awake is how long the process was on a CPU or waited for one.
+func (c *loadCase) awake() time.Duration {
+	return c.after.run - c.before.run + c.after.wait - c.before.wait
+}
+
 // slept holds a spinner or hog to being on a CPU or waiting for one.
 func (c *loadCase) slept() string {
 	if c.outranked {
 		return "" // its waiting counts when it ends, which may be after the run
 	}
-	awake := c.after.run - c.before.run + c.after.wait - c.before.wait
+	// A wait counts when it ends: beside work of a higher priority one may last
+	// longer than the run. What did not give up its CPU has waited.
+	if b, a := c.before.sleeps, c.after.sleeps; b != nil && a != nil && *a <= *b {
+		return ""
+	}
+	awake := c.awake()
 	slack := unsettled + time.Duration(c.crowd*float64(unsettled))
 	if asleep := c.window - awake; asleep > slack && float64(awake) < leastAwake*float64(c.window) {
 		return fmt.Sprintf("a %s slept: in %v it was on a CPU or waiting for one for %v", c.process.noun(), c.window.Round(time.Millisecond), awake.Round(time.Millisecond))
@@ -194,21 +208,29 @@ func (c *loadCase) slept() string {
 	return ""
 }
 
-// unwoken holds a timer to its turns.
+// unwoken holds a timer to its turns. One that waits for a CPU that is busy has
+// been woken and is late: only the time that it slept counts.
 func (c *loadCase) unwoken() string {
-	want := float64(c.process.Rate) * c.window.Seconds()
+	slept := c.window - unsettled
+	if c.after.precise && c.before.precise {
+		slept -= c.awake()
+	}
+	want := float64(c.process.Rate) * slept.Seconds()
+	if c.after.state == 'R' {
+		return "" // it is late now, and for how long counts when its wait ends
+	}
 	if c.before.wakeups == nil || c.after.wakeups == nil || want < 10 || c.outranked && !c.starting {
 		return ""
 	}
 	if got := float64(*c.after.wakeups) - float64(*c.before.wakeups); got < leastWakeups*want {
-		return fmt.Sprintf("a timer woke %.0f times in %v instead of %.0f", max(0, got), c.window.Round(time.Millisecond), want)
+		return fmt.Sprintf("a timer woke %.0f times in %v of sleep instead of %.0f", max(0, got), slept.Round(time.Millisecond), want)
 	}
 	return ""
 }
 
 // quiet holds a command to doing something.
 func (c *loadCase) quiet() string {
-	if c.window >= commandQuiet && c.after.run <= c.before.run && !c.starting {
+	if c.window >= commandQuiet && c.after.run <= c.before.run && c.after.state != 'R' && !c.starting {
 		return fmt.Sprintf("the %s got no CPU time in %v", c.process.noun(), c.window.Round(time.Millisecond))
 	}
 	return ""

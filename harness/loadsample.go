@@ -8,15 +8,19 @@ import (
 	"goset/host"
 )
 
-// loadSample is all processes of a load at one instant.
+// loadSample is all processes of a load at about one instant.
 type loadSample struct {
-	at    time.Time
+	at    time.Time    // its end
 	procs []procSample // in the order of the load's processes
 }
 
 // procSample is one process of a load, all its threads together; of a command
 // also what descends from it.
 type procSample struct {
+	// from and to are when reading it began and ended: on a busy machine the
+	// reader, too, waits for a CPU.
+	from, to time.Time
+
 	told  bool // this system says something
 	there bool // it lives
 	state byte // 'R' when some thread is on a CPU or waits for one
@@ -27,6 +31,9 @@ type procSample struct {
 	// wakeups is how often the thread was woken that was so most: not the
 	// runtime's monitor, which sleeps too, at most 100 times a second.
 	wakeups *uint64
+	// sleeps is how often the thread that has run most gave up its CPU by
+	// itself, which a loop does not.
+	sleeps  *uint64
 	allowed cpulist.Set
 	on      cpulist.Set
 }
@@ -47,8 +54,8 @@ func wholeLife(first *loadSample, whole time.Duration, used []time.Duration) (be
 	before = &loadSample{at: first.at, procs: make([]procSample, len(used))}
 	after = &loadSample{at: first.at.Add(whole), procs: make([]procSample, len(used))}
 	for i, d := range used {
-		before.procs[i] = procSample{there: true}
-		after.procs[i] = procSample{there: true, run: d}
+		before.procs[i] = procSample{from: before.at, to: before.at, there: true}
+		after.procs[i] = procSample{from: after.at, to: after.at, there: true, run: d}
 	}
 	return before, after
 }
@@ -58,19 +65,26 @@ func (r *runningLoad) sample() *loadSample {
 	s := &loadSample{procs: make([]procSample, len(r.placed))}
 	for i := range r.placed {
 		p := &s.procs[i]
-		if r.placed[i].Kind != LoadCommand {
-			p.addProcess(r.host, r.pids[i], true)
-			continue
-		}
-		p.addProcess(r.host, r.pids[i], false)
-		for _, d := range r.ofCommand(r.pids[i]) {
-			var q procSample
-			q.addProcess(r.host, d, false)
-			p.add(&q)
-		}
+		p.from = time.Now()
+		r.read(p, i)
+		p.to = time.Now()
 	}
 	s.at = time.Now()
 	return s
+}
+
+// read reads process i of the load.
+func (r *runningLoad) read(p *procSample, i int) {
+	command := r.placed[i].Kind == LoadCommand
+	p.addProcess(r.host, r.pids[i], !command)
+	if !command {
+		return
+	}
+	for _, d := range r.ofCommand(r.pids[i]) {
+		var q procSample
+		q.addProcess(r.host, d, false)
+		p.add(&q)
+	}
 }
 
 // ofCommand lists what descends from the load's command, orphans included:
@@ -111,7 +125,7 @@ func (p *procSample) addProcess(fs host.FS, pid int, threads bool) {
 	if err != nil {
 		tids = nil
 	}
-	var run, wait time.Duration
+	var run, wait, most time.Duration
 	for _, tid := range tids {
 		t, err := fs.Thread(pid, tid)
 		if err != nil {
@@ -130,6 +144,9 @@ func (p *procSample) addProcess(fs host.FS, pid int, threads bool) {
 			p.wakeups = t.Voluntary
 		}
 		if t.RunQueue != nil {
+			if t.RunQueue.Running >= most {
+				most, p.sleeps = t.RunQueue.Running, t.Voluntary
+			}
 			run += t.RunQueue.Running
 			wait += t.RunQueue.Waiting
 		}

@@ -15,6 +15,9 @@ func TestShipped(t *testing.T) {
 		"sweep-flags": {20, 220},
 		"sweep-n":     {24, 264},
 		"yield":       {15, 165},
+
+		"three-conditions":           {3, 63},
+		"three-conditions-container": {3, 63},
 	}
 	if n := len(experiments.Names()); n != len(want) {
 		t.Errorf("%d experiments, want %d", n, len(want))
