@@ -15,8 +15,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// A session starts its guard from the file that runs, which is this test.
-	if len(os.Args) > 1 && os.Args[1] == guardWord {
+	// A session starts its guard and its loads from the file that runs, which is
+	// this test.
+	if len(os.Args) > 1 && (os.Args[1] == guardWord || os.Args[1] == loadWord) {
 		os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	testscript.Main(m, map[string]func(){
@@ -49,8 +50,11 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond == "root" {
+			switch cond {
+			case "root":
 				return os.Geteuid() == 0, nil
+			case "podman":
+				return podmanWorks(), nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
@@ -62,6 +66,11 @@ func TestScripts(t *testing.T) {
 		},
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})
+}
+
+// podmanWorks tries the engine: one that is there cannot always start anything.
+func podmanWorks() bool {
+	return exec.Command("podman", "run", "--rm", "--network=none", "--cpuset-cpus=0", "--cpus=1", "--memory=512m", "--rootfs", "/:O", "/bin/true").Run() == nil
 }
 
 // exits runs a command and holds it to an exit code: exits 2 goset-bench run.
