@@ -101,11 +101,12 @@ func (a *app) root() *cobra.Command {
 }
 
 const rootHelp = `goset-bench runs declared experiments. A TOML file names workloads (bundled
-kernels or any command) and modes (unpinned, pinned, isolated); goset-bench
-expands them into a randomized run matrix, runs every cell in a process of its
+kernels or any command), modes (unpinned, pinned, isolated) and conditions
+(background load); goset-bench expands them into a randomized run matrix, runs every cell in a process of its
 own, and prints median, interval, sd and spread per mode, with CSV beside it.
 
   goset-bench run quickstart            four kernels under three modes, a minute
+  goset-bench run three-conditions      a Go benchmark idle, loaded, and pinned
   goset-bench plan published            what a file would do here; changes nothing
   goset-bench run -runs 10 -- ./task    any command, without a file
   goset-bench go -ref main -ref . ./... Go benchmarks of two refs

@@ -23,9 +23,9 @@ func (a *app) planCommand() *cobra.Command {
 		Use:   "plan EXPERIMENT",
 		Short: "Print what an experiment would do here, and change nothing",
 		Long: `plan prints the treatments of an experiment, how many runs they make, how long
-that will take, and which layers cannot be held on this machine. Package
-patterns of Go benchmarks are expanded, as a run would. It measures nothing and
-changes nothing. -runs-as prints every run in its order.`,
+that will take, what load its conditions start, and which layers cannot be held
+on this machine. Package patterns of Go benchmarks are expanded, as a run would.
+It measures nothing and changes nothing. -runs-as prints every run in its order.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeExperiments,
 		RunE: func(cmd *cobra.Command, args []string) error {
