@@ -166,12 +166,12 @@ func (c cancelling) Start(ctx context.Context, spec *LoadSpec, beside LoadTask) 
 
 // What cannot be started is refused before anything runs.
 func TestLoadsAreCheckedFirst(t *testing.T) {
-	s, x, _ := loadSession(t, oneLoad)
+	s, _, _ := loadSession(t, oneLoad)
 	s.Loader = nil
 	if _, err := Execute(t.Context(), s); err == nil || !strings.Contains(err.Error(), `cannot run condition "noisy": nothing is known that could start its load`) {
 		t.Error(err)
 	}
-	s, x, _ = loadSession(t, oneLoad+"command = [\"no-such-command\"]\n[condition.other]\ncommand = [\"./missing\"]\n")
+	s, x, _ := loadSession(t, oneLoad+"command = [\"no-such-command\"]\n[condition.other]\ncommand = [\"./missing\"]\n")
 	_, err := Execute(t.Context(), s)
 	if err == nil || !strings.Contains(err.Error(), `cannot run condition "noisy": cannot start "no-such-command": not found in PATH`) ||
 		!strings.Contains(err.Error(), `cannot run condition "other": cannot start "`) || len(x.jobs) != 0 {
