@@ -90,13 +90,9 @@ type Background struct {
 
 // Start implements Loader.
 func (b *Background) Start(ctx context.Context, spec *LoadSpec, beside LoadTask) (RunningLoad, error) {
-	task := beside.CPUs
-	if beside.Fence && !task.Empty() {
-		all, err := b.Host.Siblings(task)
-		if err != nil {
-			return nil, fmt.Errorf("cannot keep the load out of the fence: %w", err)
-		}
-		task = all
+	task, err := b.taken(beside)
+	if err != nil {
+		return nil, err
 	}
 	placed, err := spec.Place(b.Allowed, task)
 	if err != nil {
@@ -111,6 +107,18 @@ func (b *Background) Start(ctx context.Context, spec *LoadSpec, beside LoadTask)
 		return nil, errors.Join(err, serr)
 	}
 	return r, nil
+}
+
+// taken is the CPUs of the task, and those of the fence around it.
+func (b *Background) taken(beside LoadTask) (cpulist.Set, error) {
+	if !beside.Fence || beside.CPUs.Empty() {
+		return beside.CPUs, nil
+	}
+	cores, err := b.Host.Siblings(beside.CPUs)
+	if err != nil {
+		return cores, fmt.Errorf("cannot keep the load out of the fence: %w", err)
+	}
+	return cores, nil
 }
 
 // runningLoad is a keeper with its load.

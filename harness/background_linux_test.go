@@ -208,7 +208,7 @@ func TestBackgroundNoticesWhatBefalls(t *testing.T) {
 		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 			now := r.sample()
 			states := r.judge.states(r.spec, r.placed, r.before, now, false)
-			if states[0].Fault != "" || time.Now().After(deadline) {
+			if strings.HasPrefix(states[0].Fault, tt.want) || time.Now().After(deadline) {
 				break
 			}
 		}
@@ -316,5 +316,56 @@ func TestRunSparesTheLoad(t *testing.T) {
 	states, err := aRun(load)
 	if err != nil || len(states) != 2 || states[0].Fault+states[1].Fault != "" {
 		t.Errorf("%+v, %v", states, err)
+	}
+}
+
+// The fence around a task is the siblings of its CPUs.
+func TestLoadKeepsOutOfTheFence(t *testing.T) {
+	root := t.TempDir()
+	for cpu, siblings := range []string{"0,2", "1,3", "0,2", "1,3"} {
+		dir := filepath.Join(root, fmt.Sprintf("sys/devices/system/cpu/cpu%d/topology", cpu))
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "thread_siblings_list"), []byte(siblings+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := Background{Allowed: cpulist.Of(0, 1, 2, 3), Host: host.FS(root)}
+	for _, tt := range []struct {
+		cpus       string
+		fence, all bool
+		want       string
+	}{{"", true, false, "0-3"}, {"0", false, false, "1-3"}, {"0", true, false, "1,3"}, {"0", true, true, "0-3"}} {
+		task, err := b.taken(LoadTask{CPUs: cpus(t, tt.cpus), Fence: tt.fence})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ps, err := (&LoadSpec{Spinners: "1", Everywhere: tt.all}).Place(b.Allowed, task)
+		if err != nil || len(ps) != 1 || ps[0].CPUs != tt.want {
+			t.Errorf("beside %+v: %+v, %v, want CPUs %s", tt, ps, err, tt.want)
+		}
+	}
+	bad := filepath.Join(root, "sys/devices/system/cpu/cpu0/topology/thread_siblings_list")
+	if err := os.WriteFile(bad, []byte("x\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.taken(LoadTask{CPUs: cpulist.Of(0), Fence: true}); err == nil || !strings.Contains(err.Error(), "cannot keep the load out of the fence") {
+		t.Errorf("an unreadable topology: %v", err)
+	}
+}
+
+// Root is not a command's to have when somebody else is known; the loops are
+// this program's own.
+func TestLoadCommandRunsAsTheUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("unsupported here: only root can become somebody else")
+	}
+	r := startLoad(t, LoadSpec{Spinners: "1", Command: []string{"sh", "-c", "while :; do :; done"}}, LoadTask{User: "65534"})
+	for i, want := range []string{"Uid:\t0\t", "Uid:\t65534\t65534\t65534\t65534"} {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.pids[i]))
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("process %d: %v, want %q in\n%s", i, err, want, text)
+		}
 	}
 }
