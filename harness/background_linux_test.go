@@ -369,3 +369,28 @@ func TestLoadCommandRunsAsTheUser(t *testing.T) {
 		}
 	}
 }
+
+// A system that tells nothing of processes, as one without /proc: the load is
+// judged by what its keeper says that it used.
+func TestBackgroundWithoutProc(t *testing.T) {
+	b := Background{Keeper: []string{os.Args[0], loadRole}, Env: os.Environ(), Host: host.FS(t.TempDir())}
+	l, err := b.Start(t.Context(), &LoadSpec{Spinners: "2"}, LoadTask{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Begin()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		a, aerr := host.Local.Process(l.(*runningLoad).pids[0])
+		if aerr != nil || a.User > 0 {
+			break
+		}
+	}
+	l.End()
+	states, err := l.Stop()
+	if err != nil || len(states) != 1 || states[0].Processes != 2 || states[0].CPUs != "" || states[0].RanOn != "" || states[0].Time <= 0 || states[0].Window <= 0 {
+		t.Errorf("%+v, %v", states, err)
+	}
+	if _, err := b.Start(t.Context(), &LoadSpec{Spinners: "0-1"}, LoadTask{}); err == nil || !strings.Contains(err.Error(), "has no CPU affinity") {
+		t.Errorf("a list of CPUs: %v", err)
+	}
+}

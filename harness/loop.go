@@ -130,6 +130,7 @@ type loop struct {
 	warnings     []string
 	lastSync     time.Time
 	stopped      *Stopped
+	late         bool   // it was said that ends may be noticed late
 	record       Record // used again for every run
 }
 

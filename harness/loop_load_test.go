@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -66,7 +67,11 @@ func TestLoadGoesRoundTheRun(t *testing.T) {
 			t.Errorf("run %d: hooks of a load: %v", n, job.Starting != nil)
 		}
 		if job.Starting != nil {
+			// As an executor does: the priority is the thread's.
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
 			job.Starting()
+			job.Started(1)
 			l.log = append(l.log, fmt.Sprintf("run after %v", clock.slept))
 			job.Ended(1)
 		}
@@ -124,6 +129,18 @@ func TestBadLoadMakesTheRunVoid(t *testing.T) {
 	}
 	if !slices.Contains(sum.Warnings, "cannot end the load: x") {
 		t.Errorf("session warnings %q", sum.Warnings)
+	}
+}
+
+// That the end may be noticed late is said once.
+func TestLateEndsAreSaidOnce(t *testing.T) {
+	l := &loop{}
+	for range 2 {
+		l.stopLoad(hurried{&fakeLoader{}, &hurry{err: errors.New("no priority")}}, &Result{}, &Record{})
+	}
+	l.stopLoad(hurried{&fakeLoader{}, &hurry{}}, &Result{}, &Record{})
+	if len(l.warnings) != 1 || !strings.Contains(l.warnings[0], "may be noticed late") || !strings.Contains(l.warnings[0], "no priority") {
+		t.Errorf("%q", l.warnings)
 	}
 }
 
