@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"goset/cpulist"
+	"goset/internal/load"
 )
 
 // Condition is one [condition.NAME]: background load around the run, with
@@ -248,6 +249,9 @@ func (s *LoadSpec) kindWords(kind string, placed []LoadProcess) string {
 		if n != 1 {
 			text += "s"
 		}
+	}
+	if kind == LoadMemory {
+		text += fmt.Sprintf(" of %d MiB", load.HogBytes>>20)
 	}
 	if kind == LoadInterrupts {
 		text += fmt.Sprintf(" of %d wake-ups a second", s.Interrupts)

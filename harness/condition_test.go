@@ -107,7 +107,7 @@ func TestLoadWords(t *testing.T) {
 		{LoadSpec{}, "0-1", "no load"},
 		{LoadSpec{Spinners: "1"}, "0", "1 spinner on CPU 0, never on the CPUs of the task"},
 		{LoadSpec{Spinners: "all", Everywhere: true}, "0-1", "2 spinners on CPUs 0-1, the CPUs of the task included"},
-		{LoadSpec{Memory: "0-1"}, "0-3", "2 memory hogs, one each on CPUs 0-1, never on the CPUs of the task"},
+		{LoadSpec{Memory: "0-1"}, "0-3", "2 memory hogs of 64 MiB, one each on CPUs 0-1, never on the CPUs of the task"},
 		{LoadSpec{Interrupts: 100, Command: []string{"a", "b c"}}, "0-1", `2 timers of 100 wake-ups a second, one each on CPUs 0-1; ["a" "b c"] on CPUs 0-1, never on the CPUs of the task`},
 		{LoadSpec{Spinners: "3"}, "", "3 spinners, wherever the system puts them"},
 		{LoadSpec{Spinners: "7-8"}, "0-1", `cannot be started here: spinners = "7-8": CPUs 7-8 cannot be used here (choose among 0-1)`},

@@ -231,6 +231,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte(minimal))
 	f.Add([]byte(three("runs = 2\nskip = [{ mode = \"a\" }]")))
 	f.Add([]byte("[workload.w]\ncommand = [\"x\", \"{n}\"]\nenv.A = [1, 2]\n[workload.w.metric.m]\npattern = '(\\d)'\n[mode.m]\ncpus = \"0-3\"\nn = [1, 2]\nwrap = [\"{cpus}\"]\n"))
+	f.Add([]byte(threeConditions))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		e, err := Load("x.toml", text, LoadOptions{})
 		if err != nil {

@@ -62,25 +62,13 @@ func (a *app) plan(cmd *cobra.Command, name string, set []string, runs string) e
 	if err != nil {
 		return err
 	}
-	bestEffort, err := prefs.on("best-effort")
+	here, err := limitsOf(e, prefs)
 	if err != nil {
 		return err
 	}
-	findings, err := layerFindings(e, bestEffort, taskUser(prefs))
-	if err != nil {
-		return err
-	}
-	kernels, err := kernelFindings(e)
-	if err != nil {
-		return err
-	}
-	allowed, err := isolation.Allowed()
-	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return failed(err)
-	}
-	faults := loadFaults(e, allowed)
+	here.unlisted = unlisted
 	out := bufio.NewWriter(a.stdout)
-	if err := printPlan(out, e, p, limits{findings, faults, allowed}, runs); err != nil {
+	if err := printPlan(out, e, p, here, runs); err != nil {
 		return err
 	}
 	if unlisted != nil && runs != "csv" {
@@ -89,17 +77,48 @@ func (a *app) plan(cmd *cobra.Command, name string, set []string, runs string) e
 	if err := out.Flush(); err != nil {
 		return failed(fmt.Errorf("cannot print plan: %v", err))
 	}
-	if len(kernels) > 0 {
-		return failed(fmt.Errorf("this machine cannot run experiment %q:\n%w", e.Name, errors.Join(kernels...)))
+	return here.refuse(e)
+}
+
+// limits is what this machine cannot do, and the CPUs that it has.
+type limits struct {
+	layers         isolation.Findings
+	loads, kernels []error
+	unlisted       error // why packages cannot be told
+	allowed        cpulist.Set
+}
+
+// limitsOf asks this machine about everything that an experiment needs of it.
+func limitsOf(e *harness.Experiment, prefs *preferences) (limits, error) {
+	var here limits
+	bestEffort, err := prefs.on("best-effort")
+	if err != nil {
+		return here, err
 	}
-	if unlisted != nil {
-		return failed(fmt.Errorf("cannot list the packages of experiment %q here: %w", e.Name, unlisted))
+	if here.layers, err = layerFindings(e, bestEffort, taskUser(prefs)); err != nil {
+		return here, err
 	}
-	if len(faults) > 0 {
+	if here.kernels, err = kernelFindings(e); err != nil {
+		return here, err
+	}
+	if here.allowed, err = isolation.Allowed(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return here, failed(err)
+	}
+	here.loads = loadFaults(e, here.allowed)
+	return here, nil
+}
+
+// refuse is the error that a run of the experiment would end with here.
+func (here limits) refuse(e *harness.Experiment) error {
+	switch {
+	case len(here.kernels) > 0:
+		return failed(fmt.Errorf("this machine cannot run experiment %q:\n%w", e.Name, errors.Join(here.kernels...)))
+	case here.unlisted != nil:
+		return failed(fmt.Errorf("cannot list the packages of experiment %q here: %w", e.Name, here.unlisted))
+	case len(here.loads) > 0:
 		return failed(fmt.Errorf("this machine has no place for the load that experiment %q asks for", e.Name))
-	}
-	if findings.Err() != nil {
-		return failed(fmt.Errorf("this machine cannot hold %d layers that experiment %q asks for", len(findings.Refused()), e.Name))
+	case here.layers.Err() != nil:
+		return failed(fmt.Errorf("this machine cannot hold %d layers that experiment %q asks for", len(here.layers.Refused()), e.Name))
 	}
 	return nil
 }
@@ -123,13 +142,6 @@ func (a *app) withPackages(ctx context.Context, prefs *preferences, src source, 
 	}
 	e, _, err = src.load(prefs, slices.Concat(set, packages))
 	return e, nil, err
-}
-
-// limits is what this machine cannot do, and the CPUs that it has.
-type limits struct {
-	layers  isolation.Findings
-	loads   []error
-	allowed cpulist.Set
 }
 
 func printPlan(out *bufio.Writer, e *harness.Experiment, p *harness.Plan, here limits, runs string) error {
