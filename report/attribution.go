@@ -35,8 +35,10 @@ func (b *maker) attribute(t *built) error {
 		if examined == 0 {
 			continue // nothing was counted
 		}
-		a.Notable = a.sticksOut(t) || slices.ContainsFunc(a.Causes, func(c Cause) bool { return c.PAdj.V < 1-stats.Level })
-		a.Text = a.line(t, examined)
+		a.Apart = a.sticksOut(t)
+		a.Counters = examined
+		a.Notable = a.Apart || len(a.sure()) > 0
+		a.Text = a.line(t.Metric.Better)
 		t.Attributions = append(t.Attributions, a)
 	}
 	return nil
@@ -50,13 +52,17 @@ func (b *maker) attribution(t *built, row int) (Attribution, int, error) {
 		a.Slow = append(a.Slow, SlowRun{Run: int(tr.runs[k]), Block: int(tr.blocks[k]), Number: i + 1, Value: c.values[i]})
 	}
 	counters := b.counters(t, row)
-	family := make([]*Cause, len(counters))
+	seconds := b.durations(t, row)
+	var family []*Cause
 	for i := range counters {
-		cause, err := counters[i].judge(c.values, t.Metric.Better, a.Slow)
+		if seconds == nil && !isLevel(counters[i].name) {
+			continue // how much it is per second is not known
+		}
+		cause, err := counters[i].judge(c.values, seconds, t.Metric.Better, a.Slow)
 		if err != nil {
 			return a, 0, err
 		}
-		family[i] = cause
+		family = append(family, cause)
 	}
 	family = slices.DeleteFunc(family, func(c *Cause) bool { return !c.P.OK })
 	if err := adjustCauses(family); err != nil {
@@ -64,12 +70,54 @@ func (b *maker) attribution(t *built, row int) (Attribution, int, error) {
 	}
 	slices.SortStableFunc(family, func(x, y *Cause) int { return cmp.Compare(x.P.V, y.P.V) })
 	for _, c := range family {
-		if c.P.V < 1-stats.Level && len(a.Causes) < maxCauses {
+		if c.P.V < 1-stats.Level && c.explains(t.Metric.Better) && len(a.Causes) < maxCauses {
 			a.Causes = append(a.Causes, *c)
 		}
 	}
+	if a.sticksOut(t) && len(a.sure()) == 0 {
+		a.Standing = standing(family, t.Metric.Better)
+	}
 	return a, len(family), nil
 }
+
+// standing gives the counter that tells the slow runs from all others most
+// plainly, or nil. A single slow run among ten cannot make a rank correlation
+// sure, however much was counted in it.
+func standing(family []*Cause, better metric.Direction) *Cause {
+	var most *Cause
+	for _, c := range family {
+		if c.standsOut && c.explains(better) && (most == nil || c.InSlow*most.most > most.InSlow*c.most) {
+			most = c
+		}
+	}
+	return most
+}
+
+// sure are the causes that Holm's correction leaves.
+func (a *Attribution) sure() []*Cause {
+	var out []*Cause
+	for i := range a.Causes {
+		if p := a.Causes[i].PAdj; p.OK && p.V < 1-stats.Level {
+			out = append(out, &a.Causes[i])
+		}
+	}
+	return out
+}
+
+// explains says whether a counter could make a run slow, going by the
+// direction in which it differs: a slow run has more of everything that
+// disturbs it, and a lower frequency. Of a metric without a good direction
+// either side is told.
+func (c *Cause) explains(better metric.Direction) bool {
+	if better == metric.Unknown {
+		return true
+	}
+	return (c.R.V < 0) == isLevel(c.Counter)
+}
+
+// isLevel tells a state, of which less can slow a run down, from what adds up
+// while a run lasts.
+func isLevel(counter string) bool { return counter == harness.CounterFrequency }
 
 // maxWorst is how many runs are looked at where none sticks out.
 const maxWorst = 5
@@ -134,36 +182,91 @@ func (b *maker) counters(t *built, row int) []counted {
 	return out
 }
 
+// durations are the seconds that the runs of a cell lasted; nil where they are
+// not recorded.
+func (b *maker) durations(t *built, row int) []float64 {
+	i, ok := b.data.workloads[t.Workload].index["wall"]
+	if !ok {
+		return nil
+	}
+	if m := t.group.treatments[row].lookup(i); slices.Equal(m.at, t.cell(row).at) {
+		return m.values
+	}
+	return nil
+}
+
+// rates are a counter per second of its run. What adds up while a run lasts,
+// timer ticks above all, is higher in every run that is slow for whatever
+// reason: the number itself would be an effect and look like a cause.
+func (c *counted) rates(seconds []float64) []float64 {
+	if isLevel(c.name) || seconds == nil {
+		return c.values
+	}
+	out := make([]float64, len(c.values))
+	for i, v := range c.values {
+		if out[i] = v; seconds[i] > 0 {
+			out[i] /= seconds[i]
+		}
+	}
+	return out
+}
+
 // judge relates a counter to the values of the same runs.
-func (c *counted) judge(values []float64, better metric.Direction, slow []SlowRun) (*Cause, error) {
-	r, err := stats.RankCorrelate(values, c.values)
+func (c *counted) judge(values, seconds []float64, better metric.Direction, slow []SlowRun) (*Cause, error) {
+	rates := c.rates(seconds)
+	r, err := stats.RankCorrelate(values, rates)
 	if err != nil {
 		return nil, err
 	}
 	if better == metric.Higher {
 		r.R.V = -r.R.V
 	}
-	cause := &Cause{Counter: c.name, Words: counterWords(c.name), R: r.R, P: r.P}
+	cause := &Cause{Counter: c.name, Words: counterWords(c.name), R: r.R, P: r.P, PerSecond: !isLevel(c.name) && seconds != nil}
 	isSlow := make([]bool, len(c.values))
 	for _, s := range slow {
 		isSlow[s.Number-1] = true
 	}
-	rest := make([]float64, 0, len(c.values))
-	for i, v := range c.values {
-		switch {
-		case !isSlow[i]:
-			rest = append(rest, v)
-		case i == slow[0].Number-1:
-			cause.InSlow = v
-		case r.R.V < 0:
-			cause.InSlow = max(cause.InSlow, v)
-		default:
-			cause.InSlow = min(cause.InSlow, v)
+	least := func(xs []float64) float64 { // of the slow runs: that of the one that differs least
+		out := xs[slow[0].Number-1]
+		for _, s := range slow[1:] {
+			if x := xs[s.Number-1]; r.R.V < 0 {
+				out = max(out, x)
+			} else {
+				out = min(out, x)
+			}
+		}
+		return out
+	}
+	rest, restRates := others(c.values, isSlow), others(rates, isSlow)
+	cause.InSlow, cause.inSlowRate = least(c.values), least(rates)
+	median, err := stats.Median(rest)
+	if err != nil {
+		return nil, err
+	}
+	rate, err := stats.Median(restRates)
+	cause.Median, cause.medianRate, cause.most = median.V, rate.V, slices.Max(rest)
+	cause.standsOut = r.R.V > 0 && !isLevel(c.name) && cause.InSlow >= leastStanding(c.name) &&
+		cause.InSlow >= 2*cause.most && cause.inSlowRate >= 2*slices.Max(restRates)
+	return cause, err
+}
+
+// leastStanding is the count, or the time in seconds, below which nothing
+// stands out: next to no interrupt at all every single one would.
+func leastStanding(counter string) float64 {
+	if strings.HasSuffix(counter, "_seconds") {
+		return 0.001
+	}
+	return 10
+}
+
+func others(xs []float64, not []bool) []float64 {
+	out := make([]float64, 0, len(xs))
+	for i, v := range xs {
+		if !not[i] {
+			out = append(out, v)
 		}
 	}
-	median, err := stats.Median(rest)
-	cause.Median = median.V
-	return cause, err
+	return out
 }
 
 func adjustCauses(family []*Cause) error {
@@ -201,32 +304,56 @@ func counterWords(name string) string {
 	return name
 }
 
+// badWords name the bad side of a metric: "slow", and "the slower".
+func badWords(better metric.Direction) (bad, worse string) {
+	switch better {
+	case metric.Higher:
+		return "low", "lower"
+	case metric.Unknown:
+		return "high", "higher"
+	}
+	return "slow", "slower"
+}
+
+// bare takes the unit from the words of a counter.
+func bare(words string) string {
+	for unit, kind := range map[string]string{"s of ": "", "Hz of ": "", "s stolen": "time stolen"} {
+		if rest, ok := strings.CutPrefix(words, unit); ok {
+			return kind + rest
+		}
+	}
+	return words
+}
+
 // line is the attribution for a person: "jitter/unpinned: runs 3 and 7 are
 // slow; both had 40+ involuntary switches (median 1; …)".
-func (a *Attribution) line(t *built, examined int) string {
-	bad := "slow"
-	switch t.Metric.Better {
-	case metric.Higher:
-		bad = "low"
-	case metric.Unknown:
-		bad = "high"
+func (a *Attribution) line(better metric.Direction) string {
+	bad, worse := badWords(better)
+	head := fmt.Sprintf("%s: %s %s %s", a.Label, a.numbers(), map[bool]string{true: "is", false: "are"}[len(a.Slow) == 1], bad)
+	if !a.Apart {
+		head = fmt.Sprintf("%s: no run sticks out on the %s side", a.Label, bad)
 	}
+	sure := a.sure()
+	if len(sure) == 0 && a.Standing != nil {
+		return head + "; " + a.Standing.standingWords(len(a.Slow), a.Counters)
+	}
+	if len(sure) == 0 {
+		return fmt.Sprintf("%s; none of %d counters is sure to go with %s runs (rank correlation)", head, a.Counters, bad)
+	}
+	var parts []string
+	for _, c := range sure {
+		parts = append(parts, c.words(len(a.Slow), a.Counters, a.Apart, worse))
+	}
+	return head + "; " + strings.Join(parts, "; ")
+}
+
+// numbers names the slow runs: "runs 3 and 7".
+func (a *Attribution) numbers() string {
 	numbers := make([]string, len(a.Slow))
 	for i, s := range a.Slow {
 		numbers[i] = strconv.Itoa(s.Number)
 	}
-	head := fmt.Sprintf("%s: %s %s %s %s", a.Label, plural(len(a.Slow), "run"), enumerate(numbers), map[bool]string{true: "is", false: "are"}[len(a.Slow) == 1], bad)
-	if !a.sticksOut(t) {
-		head = fmt.Sprintf("%s: no run sticks out on the %s side; the worst: %s", a.Label, bad, enumerate(numbers))
-	}
-	if len(a.Causes) == 0 {
-		return fmt.Sprintf("%s; none of %d counters goes with the values (rank correlation, every p ≥ 0.05)", head, examined)
-	}
-	var parts []string
-	for i := range a.Causes {
-		parts = append(parts, a.Causes[i].words(len(a.Slow), examined))
-	}
-	return head + "; " + strings.Join(parts, "; ")
+	return plural(len(a.Slow), "run") + " " + enumerate(numbers)
 }
 
 // sticksOut says that the slow runs are flagged ones.
@@ -248,40 +375,53 @@ func enumerate(words []string) string {
 	}
 }
 
-// words says how the slow runs differ in one counter, and how sure that is.
-func (c *Cause) words(slow, examined int) string {
-	who := map[int]string{1: "it", 2: "both"}[slow]
-	if who == "" {
-		who = "all of them"
+// who stands for the slow runs in a sentence.
+func who(slow int) string {
+	if w := map[int]string{1: "it", 2: "both"}[slow]; w != "" {
+		return w
 	}
-	bound := "+"
+	return "all of them"
+}
+
+// words says how the slow runs differ in one counter, and how sure that is.
+// Counts are told, rates are judged.
+func (c *Cause) words(slow, examined int, apart bool, worse string) string {
 	less := c.R.V < 0
+	bound := "+"
 	switch {
 	case slow == 1:
 		bound = ""
 	case less:
-		bound = " or fewer"
+		bound = " or less"
 	}
-	what := fmt.Sprintf("%s had %s%s %s (median of the others %s", who, shortNumber(c.InSlow), bound, c.Words, shortNumber(c.Median))
+	of, rate := "", ""
+	if c.PerSecond {
+		of, rate = " of the number per second", " per second"
+	}
+	sure := fmt.Sprintf("%.2f, p_adj %s over %d %s)", c.R.V, formatP(c.PAdj.V), examined, plural(examined, "counter"))
+	differ := c.InSlow > c.Median && c.inSlowRate > c.medianRate
+	if less {
+		differ = c.InSlow < c.Median && c.inSlowRate < c.medianRate
+	}
+	if apart && differ {
+		return fmt.Sprintf("%s had %s%s %s (median of the others %s; rank correlation%s %s", who(slow), shortNumber(c.InSlow), bound, c.Words, shortNumber(c.Median), of, sure)
+	}
 	// Where the slow runs themselves do not differ, the trend over all runs is
 	// all there is to tell.
-	if !less && c.InSlow <= c.Median || less && c.InSlow >= c.Median {
-		word := "more"
-		if less {
-			word = "fewer"
-		}
-		what = fmt.Sprintf("worse runs have %s %s (", word, c.Words)
-	} else {
-		what += "; "
+	word := "more"
+	if less {
+		word = "less"
 	}
-	s := fmt.Sprintf("%srank correlation %.2f, p %s", what, c.R.V, formatP(c.P.V))
-	if examined > 1 {
-		s += fmt.Sprintf(", p_adj %s over %d counters", formatP(c.PAdj.V), examined)
-		if c.PAdj.V >= 1-stats.Level {
-			s += ": not resolved"
-		}
+	return fmt.Sprintf("the %s a run, the %s %s%s (rank correlation %s", worse, word, bare(c.Words), rate, sure)
+}
+
+// standingWords tell of a counter that no test can be sure of.
+func (c *Cause) standingWords(slow, examined int) string {
+	bound := "+"
+	if slow == 1 {
+		bound = ""
 	}
-	return s + ")"
+	return fmt.Sprintf("%s had %s%s %s, no other run more than %s (seen, not tested: the plainest of %d counters)", who(slow), shortNumber(c.InSlow), bound, c.Words, shortNumber(c.most), examined)
 }
 
 // shortNumber writes a count or a time as a person would say it.

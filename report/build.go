@@ -46,6 +46,9 @@ func (d *Data) Document(opts Options) (*Document, error) {
 	doc.Tables = b.plain()
 	// The control's comparisons are judged as one family over all tables.
 	doc.SelfCheck = selfCheck(doc.Tables)
+	sequential := isSequential(opts.Manifest)
+	doc.appraise(sequential)
+	doc.Headlines, doc.Disturbed, doc.Minds = doc.headlines(sequential), doc.disturbed(), doc.minds()
 	if doc.Notes, err = b.wholeNotes(); err != nil {
 		return nil, err
 	}

@@ -232,15 +232,25 @@ func selfCheck(tables []Table) SelfCheck {
 				continue
 			}
 			few = few && c.Location.Verdict.Kind == stats.NoClaim
-			for _, v := range []stats.Verdict{c.Location.Verdict, c.Spread.Verdict} {
-				if v.Claims() {
-					s.Failed = append(s.Failed, fmt.Sprintf("%s, %s: %s against itself: %s", t.Name(), t.Metric.Name, c.Y, v.Text))
-				}
-			}
+			s.judge(t, c, &c.Location.Verdict, c.Location.P, c.Sensitivity.LocationChanges, "median "+t.change(c))
+			s.judge(t, c, &c.Spread.Verdict, c.Spread.P, c.Sensitivity.SpreadChanges, "sd "+sdRatio(c))
 		}
 	}
 	s.Text = s.words(few)
 	return s
+}
+
+// judge takes in one verdict of a control.
+func (s *SelfCheck) judge(t *Table, c *Contrast, v *stats.Verdict, p stats.Value, changes bool, size string) {
+	where := fmt.Sprintf("%s, %s: %s against itself: ", t.Name(), t.Metric.Name, c.Y)
+	switch {
+	case v.Claims():
+		s.Failed = append(s.Failed, where+v.Text)
+	case p.OK && p.V < 1-stats.Level:
+		s.Narrow = append(s.Narrow, fmt.Sprintf("%s%s, p %s before Holm's correction", where, size, formatP(p.V)))
+	case changes:
+		s.Narrow = append(s.Narrow, where+size+", resolved without the flagged runs")
+	}
 }
 
 func (s *SelfCheck) words(few bool) string {
@@ -252,7 +262,11 @@ func (s *SelfCheck) words(few bool) string {
 	case few:
 		return "self-check (A/A): too few runs for any claim"
 	}
-	return fmt.Sprintf("self-check (A/A): passed: %s found no difference between the baseline and its own repetition", of)
+	text := fmt.Sprintf("self-check (A/A): passed: %s (%d tests) found no difference between the baseline and its own repetition", of, 2*s.Comparisons)
+	if len(s.Narrow) > 0 {
+		text += fmt.Sprintf("; %d of them came near", len(s.Narrow))
+	}
+	return text
 }
 
 func plural(n int, noun string) string {

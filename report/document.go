@@ -9,8 +9,14 @@ import (
 // it. The order of its fields is the order in which a reader needs them.
 type Document struct {
 	Experiment, Title string
-	// SelfCheck stands above all else: when it failed, nothing below holds.
+	// SelfCheck stands above all else when it failed: nothing below holds then.
 	SelfCheck SelfCheck
+	// Headlines say what the runs show; none: nothing is compared. Disturbed is
+	// what went with slow runs; nil: nothing was counted.
+	Headlines []Headline
+	Disturbed *Headline
+	// Minds sum up what the notes of the tables warn of.
+	Minds []string
 	// Suite has the claims over several workloads.
 	Suite []SuiteClaim
 	// Tables carry their own contrasts, attributions and notes.
@@ -43,6 +49,8 @@ type Contrast struct {
 	stats.Comparison
 	// Sensitivity says whether a verdict hangs on the flagged runs.
 	Sensitivity stats.Sensitivity
+	// MedianGrade and SpreadGrade say how far the two verdicts carry.
+	MedianGrade, SpreadGrade Appraisal
 }
 
 // VerdictLine is one finding under a table: "goset against unpinned: lower
@@ -89,6 +97,9 @@ type SelfCheck struct {
 	Comparisons int
 	// Failed lists every verdict that asserts a difference where there is none.
 	Failed []string
+	// Narrow lists those that came near: significant before Holm's correction,
+	// or without the flagged runs.
+	Narrow []string
 	Text   string // the whole in one sentence, also where it did not run
 }
 
@@ -116,11 +127,18 @@ type SuiteClaim struct {
 
 // Attribution says for one row which runs were bad and what differs in them.
 type Attribution struct {
-	Row    int // index into Table.Rows
-	Label  string
-	Slow   []SlowRun
+	Row   int // index into Table.Rows
+	Label string
+	Slow  []SlowRun
+	// Apart is set where the slow runs are flagged ones; else they are only the
+	// worst of a cell in which none sticks out.
+	Apart  bool
 	Causes []Cause // the strongest first; none: nothing in the counters goes with it
-	Text   string  // in one line
+	// Standing is a counter that sets the slow runs apart at sight where no
+	// test is sure of any; nil: there is none.
+	Standing *Cause
+	Counters int    // that were examined
+	Text     string // in one line
 	// Notable is set where a run sticks out or a counter is sure to go with the
 	// values; the inks for people leave the others out.
 	Notable bool
@@ -137,12 +155,18 @@ type SlowRun struct {
 type Cause struct {
 	Counter string // its name in the record
 	Words   string // for people: "involuntary context switches"
-	// R is Spearman's correlation with the value, turned so that above 0 is
-	// "more of it in worse runs". PAdj is after Holm over the counters of the
-	// cell.
+	// R is Spearman's correlation of the value with the counter per second of
+	// the run (with the counter itself where PerSecond is false), turned so that
+	// above 0 is "more of it in worse runs". PAdj is after Holm over the counters
+	// of the cell.
 	R, P, PAdj stats.Value
+	PerSecond  bool
 	InSlow     float64 // the least of it among the slow runs
 	Median     float64 // over the other runs
+
+	inSlowRate, medianRate float64 // the same two, per second
+	most                   float64 // over the other runs
+	standsOut              bool    // the slow runs have twice as much as any other
 }
 
 // Rule is one of Hoefler and Belli's twelve, judged.

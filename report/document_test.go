@@ -46,8 +46,8 @@ func (c compared) build() *builder {
 				shift = c.control
 			}
 			v := 0.010 * (1 + shift + 0.01*scale*rng.NormFloat64())
-			b.run(t, block+1, map[string]float64{"time": v, "involuntary-switches": float64(1 + rng.IntN(3))},
-				describe(time, metric.Metric{Name: "involuntary-switches", Better: metric.Lower}),
+			b.run(t, block+1, map[string]float64{"time": v, "wall": 100*v + 0.1, "involuntary-switches": float64(1 + rng.IntN(3))},
+				describe(time, metric.Metric{Name: "involuntary-switches", Better: metric.Lower}, metric.Metric{Name: "wall", Unit: "s", Better: metric.Lower}),
 				func(r *harness.Record) {
 					r.Position = place[i] + 1
 					if c.edit != nil {
@@ -236,8 +236,8 @@ func TestAttributionOfRates(t *testing.T) {
 	if got := badRuns(values, []int{5}, metric.Lower); !slices.Equal(got, []int{4}) {
 		t.Errorf("bad runs of a time, of which only the good side is flagged: %v, want the worst", got)
 	}
-	c := counted{"frequency", []float64{3, 3.1, 3.2, 3.3, 3.4, 1}}
-	cause, err := c.judge(values, metric.Higher, []SlowRun{{Number: 6}})
+	c := counted{harness.CounterFrequency, []float64{3, 3.1, 3.2, 3.3, 3.4, 1}}
+	cause, err := c.judge(values, nil, metric.Higher, []SlowRun{{Number: 6}})
 	if err != nil || cause.R.V > -0.99 || cause.InSlow != 1 {
 		t.Errorf("%+v, %v: want that worse runs have a lower frequency", cause, err)
 	}

@@ -15,6 +15,7 @@ type jsonDocument struct {
 	Schema     int           `json:"schema"`
 	Experiment string        `json:"experiment,omitempty"`
 	Title      string        `json:"title,omitempty"`
+	Headlines  []jsonHead    `json:"headlines"`
 	SelfCheck  jsonSelfCheck `json:"self_check"`
 	Notes      []string      `json:"notes"`
 	Suite      []jsonSuite   `json:"suite"`
@@ -25,10 +26,17 @@ type jsonDocument struct {
 	Scope      string        `json:"scope"`
 }
 
+type jsonHead struct {
+	Grade  Grade  `json:"grade"`  // clear, hint, open
+	Better int    `json:"better"` // 1: gain, -1: loss, 0: neither
+	Text   string `json:"text"`
+}
+
 type jsonSelfCheck struct {
 	Ran         bool     `json:"ran"`
 	Comparisons int      `json:"comparisons"`
 	Failed      []string `json:"failed"`
+	Narrow      []string `json:"narrow"`
 	Text        string   `json:"text"`
 }
 
@@ -75,9 +83,11 @@ type jsonContrast struct {
 }
 
 type jsonVerdict struct {
-	Kind stats.VerdictKind `json:"verdict"`
-	Text string            `json:"text"`
-	Test string            `json:"test"`
+	Kind   stats.VerdictKind `json:"verdict"`
+	Text   string            `json:"text"`
+	Test   string            `json:"test"`
+	Grade  Grade             `json:"grade"` // clear, hint, open
+	Doubts []string          `json:"doubts,omitempty"`
 }
 
 type jsonEffect struct {
@@ -126,8 +136,10 @@ type jsonCause struct {
 	R       *float64 `json:"rank_correlation"`
 	P       *float64 `json:"p"`
 	PAdj    *float64 `json:"p_adj"`
-	InSlow  float64  `json:"in_slow"`
-	Median  float64  `json:"median_of_others"`
+	// PerSecond is set where the correlation is that of the counter's rate.
+	PerSecond bool    `json:"per_second"`
+	InSlow    float64 `json:"in_slow"`
+	Median    float64 `json:"median_of_others"`
 }
 
 type jsonRule struct {
@@ -146,8 +158,11 @@ type jsonFact struct {
 // digits. A null is an undefined number.
 func JSONDocument(w io.Writer, d *Document) error {
 	out := jsonDocument{Schema: JSONSchema, Experiment: d.Experiment, Title: d.Title, Scope: d.Scope,
-		Notes: nonNil(d.Notes), Suite: []jsonSuite{}, Tables: []jsonTable{}, Gates: []jsonGate{}, Rules: []jsonRule{}, Facts: []jsonFact{},
-		SelfCheck: jsonSelfCheck{Ran: d.SelfCheck.Ran, Comparisons: d.SelfCheck.Comparisons, Failed: nonNil(d.SelfCheck.Failed), Text: d.SelfCheck.Text}}
+		Notes: nonNil(d.Notes), Headlines: []jsonHead{}, Suite: []jsonSuite{}, Tables: []jsonTable{}, Gates: []jsonGate{}, Rules: []jsonRule{}, Facts: []jsonFact{},
+		SelfCheck: jsonSelfCheck{Ran: d.SelfCheck.Ran, Comparisons: d.SelfCheck.Comparisons, Failed: nonNil(d.SelfCheck.Failed), Narrow: nonNil(d.SelfCheck.Narrow), Text: d.SelfCheck.Text}}
+	for _, h := range d.Headlines {
+		out.Headlines = append(out.Headlines, jsonHead{h.Grade, h.Better, h.Text})
+	}
 	for i := range d.Suite {
 		out.Suite = append(out.Suite, suiteJSON(&d.Suite[i]))
 	}
@@ -207,8 +222,8 @@ func scaleWord(difference bool) string {
 
 func contrastJSON(c *Contrast) jsonContrast {
 	j := jsonContrast{X: c.X, Y: c.Y, Control: c.Control, ChangeScale: scaleWord(c.Location.Difference), Values: map[string]*float64{},
-		Median: jsonVerdict{c.Location.Verdict.Kind, c.Location.Verdict.Text, c.Location.Method},
-		Spread: jsonVerdict{c.Spread.Verdict.Kind, c.Spread.Verdict.Text, c.Spread.Method}}
+		Median: jsonVerdict{c.Location.Verdict.Kind, c.Location.Verdict.Text, c.Location.Method, c.MedianGrade.Grade, c.MedianGrade.Doubts},
+		Spread: jsonVerdict{c.Spread.Verdict.Kind, c.Spread.Verdict.Text, c.Spread.Method, c.SpreadGrade.Grade, c.SpreadGrade.Doubts}}
 	for _, n := range contrastNumbers() {
 		v := n.value(c)
 		j.Values[n.name] = maybe(v)
@@ -228,7 +243,7 @@ func attributionJSON(t *Table, a *Attribution) jsonAttribution {
 		j.Slow = append(j.Slow, jsonSlow(s))
 	}
 	for _, c := range a.Causes {
-		j.Causes = append(j.Causes, jsonCause{c.Counter, maybe(c.R), maybe(c.P), maybe(c.PAdj), c.InSlow, c.Median})
+		j.Causes = append(j.Causes, jsonCause{c.Counter, maybe(c.R), maybe(c.P), maybe(c.PAdj), c.PerSecond, c.InSlow, c.Median})
 	}
 	return j
 }

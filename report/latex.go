@@ -50,11 +50,17 @@ const latexHead = `\documentclass[a4paper,10pt]{article}
 // latexFindings is what a reader has to see first.
 func latexFindings(b *bufio.Writer, doc *Document) {
 	var lines []string
+	if len(doc.SelfCheck.Failed) == 0 {
+		lines = latexHeadlines(doc)
+	}
 	if doc.SelfCheck.Text != "" {
 		lines = append(lines, latexStrong(doc.SelfCheck.Text, len(doc.SelfCheck.Failed) > 0))
 		for _, s := range doc.SelfCheck.Failed {
 			lines = append(lines, escapeLaTeX(s))
 		}
+	}
+	if len(doc.SelfCheck.Failed) > 0 {
+		lines = append(lines, latexHeadlines(doc)...)
 	}
 	for _, l := range suiteFindings(doc) {
 		lines = append(lines, latexStrong(l.Line, l.Claim))
@@ -63,6 +69,14 @@ func latexFindings(b *bufio.Writer, doc *Document) {
 		lines = append(lines, escapeLaTeX(s))
 	}
 	latexList(b, lines)
+}
+
+func latexHeadlines(doc *Document) []string {
+	var lines []string
+	for _, h := range doc.sentences() {
+		lines = append(lines, latexStrong(h.Text, h.Grade == Clear))
+	}
+	return lines
 }
 
 func latexStrong(s string, strong bool) string {

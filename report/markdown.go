@@ -43,10 +43,20 @@ func markdownHead(b *bufio.Writer, d *Document) {
 		fmt.Fprintf(b, "%s- %s\n", indent, text)
 		lines++
 	}
-	if s := &d.SelfCheck; s.Ran {
-		item("", s.Text, len(s.Failed) > 0)
-		for _, f := range s.Failed {
-			item("  ", f, true)
+	s := &d.SelfCheck
+	if len(s.Failed) > 0 {
+		item("", s.Text, true)
+	}
+	for _, f := range s.Failed {
+		item("  ", f, true)
+	}
+	for _, h := range d.sentences() {
+		item("", h.Text, h.Grade == Clear)
+	}
+	if s.Ran && len(s.Failed) == 0 {
+		item("", s.Text, false)
+		for _, f := range s.Narrow {
+			item("  ", f, false)
 		}
 	}
 	for _, n := range d.Notes {

@@ -11,8 +11,9 @@ import (
 
 // Note is a footnote: each text stands once, with the rows that it is about.
 type Note struct {
-	Text string
-	Rows []int // indices into Table.Rows; none: the whole table
+	Text  string
+	Rows  []int // indices into Table.Rows; none: the whole table
+	Topic Topic // "": none of those that are summed up above the tables
 }
 
 // The CV above which runs scatter more than a quiet machine lets them, and
@@ -25,7 +26,9 @@ const (
 // notes collects footnotes in order of appearance.
 type notes struct{ list []Note }
 
-func (n *notes) add(text string, row int) {
+func (n *notes) add(text string, row int) { n.about("", text, row) }
+
+func (n *notes) about(topic Topic, text string, row int) {
 	for i := range n.list {
 		if n.list[i].Text != text {
 			continue
@@ -35,7 +38,7 @@ func (n *notes) add(text string, row int) {
 		}
 		return
 	}
-	n.list = append(n.list, Note{Text: text, Rows: []int{row}})
+	n.list = append(n.list, Note{Text: text, Rows: []int{row}, Topic: topic})
 }
 
 // notesOf says what is to be known about a table: the gravest first.
@@ -92,9 +95,9 @@ func (n *notes) variation(i int, r *Row) {
 	switch cv := r.Summary.CV; {
 	case !cv.OK:
 	case cv.V > cvCompare:
-		n.add("CV above 10%: do not compare", i)
+		n.about(TopicWild, "CV above 10%: do not compare", i)
 	case cv.V > cvLook:
-		n.add("CV above 5%: look at the environment", i)
+		n.about(TopicLoose, "CV above 5%: look at the environment", i)
 	}
 }
 
@@ -113,7 +116,7 @@ func (n *notes) places(i int, tr *treatment) {
 	if tr.cpus.other > 0 {
 		at = append(at, "…")
 	}
-	n.add(fmt.Sprintf("runs were on different CPUs (%s): the spread includes differences between cores", strings.Join(at, "; ")), i)
+	n.about(TopicCPUs, fmt.Sprintf("runs were on different CPUs (%s): the spread includes differences between cores", strings.Join(at, "; ")), i)
 }
 
 // gaps tells of values and iterations that the numbers leave out.
@@ -126,7 +129,11 @@ func (n *notes) gaps(i int, tr *treatment, m int, r *Row) {
 	}
 	c := tr.lookup(m)
 	if text := c.warmup.text(); text != "" {
-		n.add(text, i)
+		topic := Topic("")
+		if stats.NoSteadyState(c.warmup.runs) {
+			topic = TopicSteady
+		}
+		n.about(topic, text, i)
 	}
 	if c.bad > 0 {
 		n.add(fmt.Sprintf("%d values are not finite and left out", c.bad), i)

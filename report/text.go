@@ -115,14 +115,20 @@ func (p *textInk) head(d *Document) {
 		p.wrapped(first, "  ", text, style)
 		lines++
 	}
-	if s := &d.SelfCheck; s.Ran {
-		style := dim
-		if len(s.Failed) > 0 {
-			style = bold + red
+	s := &d.SelfCheck
+	for _, f := range s.Failed {
+		if lines == 0 {
+			say("", s.Text, bold+red)
 		}
-		say("", s.Text, style)
-		for _, f := range s.Failed {
-			say("  ", f, red)
+		say("  ", f, red)
+	}
+	for _, h := range d.sentences() {
+		say("", h.Text, headlineStyle(&h))
+	}
+	if s.Ran && len(s.Failed) == 0 {
+		say("", s.Text, dim)
+		for _, f := range s.Narrow {
+			say("  ", f, yellow)
 		}
 	}
 	for _, n := range d.Notes {
@@ -136,6 +142,10 @@ func (p *textInk) head(d *Document) {
 	if lines > 0 && len(d.Tables) > 0 {
 		p.line("")
 	}
+}
+
+func headlineStyle(h *Headline) string {
+	return map[Grade]string{Clear: bold, Hint: yellow}[h.Grade]
 }
 
 func claimStyle(claim bool) string {

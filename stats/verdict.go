@@ -162,10 +162,16 @@ func wouldNeed(needs Value, n int, rounds string) string {
 		return ""
 	case needs.V <= float64(n):
 		return " was not distinguished from chance in these runs"
+	case needs.V > manyRounds:
+		return fmt.Sprintf(" would need more than %d %s", manyRounds, rounds)
 	default:
 		return fmt.Sprintf(" would need about %.0f %s", needs.V, rounds)
 	}
 }
+
+// manyRounds is beyond what anybody runs: the number itself, which hangs on an
+// effect next to nothing, would be read as one.
+const manyRounds = 1000
 
 func (c *Comparison) spreadVerdict() Verdict {
 	s := &c.Spread

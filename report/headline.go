@@ -1,0 +1,590 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"goset/harness"
+	"goset/metric"
+	"goset/stats"
+)
+
+// Grade says how far a finding carries when all that the report knows is put
+// beside its own test.
+type Grade string
+
+// The grades.
+const (
+	Clear Grade = "clear" // asserted, and nothing in the report speaks against it
+	Hint  Grade = "hint"  // asserted, with a doubt that stands beside it
+	Open  Grade = "open"  // nothing is asserted
+)
+
+// Appraisal is the grade of a verdict with the doubts that make it a hint, each
+// a part of a sentence.
+type Appraisal struct {
+	Grade  Grade
+	Doubts []string
+}
+
+// Headline is one sentence of what stands above all tables.
+type Headline struct {
+	Grade Grade
+	// Better is +1 for a gain, −1 for a loss, 0 where it is neither.
+	Better int
+	Text   string
+	// Suite is set for a claim over all workloads, which some inks print with
+	// its numbers anyway.
+	Suite bool
+}
+
+// comparable is the share of an effect that the repetition of the baseline has
+// to show to put the effect in doubt.
+const comparable = 0.5
+
+// appraise grades every verdict of a document whose self-check is judged.
+func (d *Document) appraise(sequential bool) {
+	all := d.doubts(sequential)
+	for i := range d.Tables {
+		t := &d.Tables[i]
+		for j := range t.Contrasts {
+			c := &t.Contrasts[j]
+			control := t.controlOf(c)
+			c.SpreadGrade = grade(c.Spread.Verdict, append(t.spreadDoubts(c, control), all...))
+			c.MedianGrade = grade(c.Location.Verdict, append(t.medianDoubts(c, control), all...))
+		}
+	}
+}
+
+// doubts are those about every verdict.
+func (d *Document) doubts(sequential bool) []string {
+	var out []string
+	if len(d.SelfCheck.Failed) > 0 {
+		out = append(out, "the self-check failed")
+	}
+	if sequential {
+		out = append(out, "sequential order: what drifts with time looks like an effect of the mode")
+	}
+	return out
+}
+
+func grade(v stats.Verdict, doubts []string) Appraisal {
+	switch {
+	case !v.Claims():
+		return Appraisal{Grade: Open}
+	case len(doubts) > 0:
+		return Appraisal{Hint, doubts}
+	}
+	return Appraisal{Grade: Clear}
+}
+
+// controlOf finds the repetition of the baseline to hold a contrast against:
+// that of the same baseline, or else any of the table. The control itself has
+// none.
+func (t *Table) controlOf(c *Contrast) *Contrast {
+	var found *Contrast
+	for i := range t.Contrasts {
+		k := &t.Contrasts[i]
+		if k.Control && !c.Control && (found == nil || k.Base == c.Base && found.Base != c.Base) {
+			found = k
+		}
+	}
+	return found
+}
+
+// flaggedDoubt says that a verdict hangs on the flagged runs.
+func flaggedDoubt(c *Contrast, changes bool) []string {
+	if !changes {
+		return nil
+	}
+	k := len(c.FlaggedX) + len(c.FlaggedY)
+	return []string{fmt.Sprintf("without %d flagged %s the verdict changes", k, plural(k, "run"))}
+}
+
+func (t *Table) spreadDoubts(c, control *Contrast) []string {
+	var out []string
+	s := &c.Spread
+	if s.CI.OK && !s.CI.Excludes(1) {
+		other := "larger"
+		if s.Verdict.Kind == stats.HigherVerdict {
+			other = "smaller"
+		}
+		out = append(out, fmt.Sprintf("the interval of the sd ratio holds 1, so the sd could also be %s", other))
+	}
+	out = append(out, flaggedDoubt(c, c.Sensitivity.SpreadChanges)...)
+	if control != nil && c.Spread.Ratio.OK && control.Spread.Ratio.OK && c.Spread.Ratio.V > 0 && control.Spread.Ratio.V > 0 {
+		own, aa := math.Log(c.Spread.Ratio.V), math.Log(control.Spread.Ratio.V)
+		if math.Abs(aa) >= comparable*math.Abs(own) {
+			out = append(out, fmt.Sprintf("%s's own repetition differs comparably, sd %s", control.Y, sdRatio(control)))
+		}
+	}
+	return out
+}
+
+func (t *Table) medianDoubts(c, control *Contrast) []string {
+	var out []string
+	l := &c.Location
+	if l.CI.OK && !l.CI.Excludes(0) {
+		out = append(out, "the interval holds 0, so the size is open")
+	}
+	out = append(out, flaggedDoubt(c, c.Sensitivity.LocationChanges)...)
+	if control != nil && l.Change.OK && control.Location.Change.OK && l.Difference == control.Location.Difference {
+		own, aa := l.Change.V, control.Location.Change.V
+		if !l.Difference && own > -1 && aa > -1 {
+			own, aa = math.Log1p(own), math.Log1p(aa)
+		}
+		if math.Abs(aa) >= comparable*math.Abs(own) {
+			out = append(out, fmt.Sprintf("%s's own repetition differs comparably, %s", control.Y, t.change(control)))
+		}
+	}
+	var wild []string
+	for _, row := range []int{c.Row, c.Base} {
+		if cv := t.Rows[row].Summary.CV; cv.OK && cv.V > cvCompare {
+			wild = append(wild, t.Rows[row].Label())
+		}
+	}
+	if len(wild) > 0 {
+		out = append(out, "CV above 10% of "+enumerate(wild))
+	}
+	return out
+}
+
+// sdRatio writes the ratio of sds with its interval: "0.52× (95% 0.19–1.57)".
+func sdRatio(c *Contrast) string {
+	if !c.Spread.Ratio.OK {
+		return "no ratio"
+	}
+	s := hundredths(c.Spread.Ratio) + "×"
+	if c.Spread.CI.OK {
+		s += fmt.Sprintf(" (95%% %s–%s)", open2(c.Spread.CI.Lo), open2(c.Spread.CI.Hi))
+	}
+	return s
+}
+
+// open2 writes one end of an interval of ratios, which can be open.
+func open2(v float64) string {
+	if math.IsInf(v, 0) {
+		return "∞"
+	}
+	return hundredths(stats.Value{V: v, OK: true})
+}
+
+// change writes the change of the median with its interval: "+4.35% (95% +1.46%
+// to +6.99%)"; with the unit where there is no ratio.
+func (t *Table) change(c *Contrast) string {
+	f := formatOf(t)
+	v := c.Location.Change
+	if !v.OK {
+		return "no ratio"
+	}
+	unit := ""
+	if c.Location.Difference {
+		unit = " " + f.unit
+	}
+	s := changeOf(c, f, v) + unit
+	if c.Location.CI.OK {
+		s += " (95% " + changeInterval(c, f) + ")"
+	}
+	return s
+}
+
+// place is one comparison in the sentences: where it was made.
+type place struct {
+	t *Table
+	c *Contrast
+}
+
+// name says where: "stream: triad" where the table is one of several.
+func (p place) name() string {
+	if p.t.Metric.Name == "" {
+		return p.t.Name()
+	}
+	return p.t.Name() + ": " + p.t.Metric.Name
+}
+
+// about is one of the two questions, as the sentences ask it.
+type about struct {
+	noun     string // "Steadiness"
+	nothing  string // what is said before hints where nothing is clear
+	gain     string // "steadier"
+	loss     string
+	grade    func(*Contrast) *Appraisal
+	verdict  func(*Contrast) *stats.Verdict
+	better   func(place) int
+	measured func(place) string
+	p        func(*Contrast) stats.Value
+}
+
+func questions() []about {
+	return []about{
+		{"Steadiness", "On no single workload is a mode steadier or less steady for certain.", "steadier", "less steady", func(c *Contrast) *Appraisal { return &c.SpreadGrade }, func(c *Contrast) *stats.Verdict { return &c.Spread.Verdict },
+			func(p place) int { return gain(p.c.Spread.Verdict.Kind, metric.Lower) },
+			func(p place) string { return "sd " + sdRatio(p.c) }, func(c *Contrast) stats.Value { return c.Spread.PAdj }},
+		{"The median", "On no single workload does a median differ for certain.", "better", "worse", func(c *Contrast) *Appraisal { return &c.MedianGrade }, func(c *Contrast) *stats.Verdict { return &c.Location.Verdict },
+			func(p place) int { return gain(p.c.Location.Verdict.Kind, p.t.Metric.Better) },
+			func(p place) string { return "median " + p.t.change(p.c) }, func(c *Contrast) stats.Value { return c.Location.PAdj }},
+	}
+}
+
+// headlined says which tables the sentences are about: the first metric of
+// every workload, and those that it is known for.
+func headlined(tables []Table) []int {
+	var out []int
+	for i := range tables {
+		if i == 0 || tables[i].Name() != tables[i-1].Name() || tables[i].Metric.Shown {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// headlines say in sentences what the runs show. No sentence says more than
+// the verdict under its table; many say less, because they know of the others.
+func (d *Document) headlines(sequential bool) []Headline {
+	pairs, byPair := d.pairs()
+	if len(pairs) == 0 {
+		return nil
+	}
+	if n, few := d.tooFew(); few {
+		return []Headline{{Grade: Open, Text: fmt.Sprintf("Too few runs for any claim: %d in the smallest comparison, and 6 rounds or more are needed.", n)}}
+	}
+	var out []Headline
+	asserted := 0
+	for i, q := range questions() {
+		a := q.answer(pairs, byPair)
+		asserted += len(a.clear) + len(a.hints) + len(a.same)
+		out = append(out, a.clear...)
+		if i == 0 {
+			suite := d.suiteHeadlines(d.doubts(sequential))
+			asserted += len(suite)
+			out = append(out, suite...)
+		}
+		if len(a.clear) == 0 && len(a.hints) > 0 {
+			out = append(out, Headline{Grade: Open, Text: q.nothing})
+		}
+		out = append(append(out, a.hints...), a.same...)
+		out = append(out, q.silences(a.silent, d.whereNoun())...)
+	}
+	if asserted == 0 {
+		return []Headline{{Grade: Open, Text: "No difference between the modes is resolved by these runs: neither in steadiness nor in the median. " + d.couldSee()}}
+	}
+	return out
+}
+
+// sentences are the headlines and the one about the slow runs, for inks that
+// print the claims over all workloads after them.
+func (d *Document) sentences() []Headline {
+	out := slices.DeleteFunc(slices.Clone(d.Headlines), func(h Headline) bool { return h.Suite })
+	if d.Disturbed != nil {
+		out = append(out, *d.Disturbed)
+	}
+	return out
+}
+
+// whereNoun calls tables workloads where each is one.
+func (d *Document) whereNoun() string {
+	var seen []string
+	for _, i := range headlined(d.Tables) {
+		if slices.Contains(seen, d.Tables[i].Workload) {
+			return "tables"
+		}
+		seen = append(seen, d.Tables[i].Workload)
+	}
+	return "workloads"
+}
+
+// couldSee says what the runs could have resolved, in the widest comparison.
+func (d *Document) couldSee() string {
+	const proof = "That is no proof that there is none"
+	best := stats.Value{}
+	n := 0
+	for _, c := range d.Contrasts() {
+		if r := c.Spread.Resolves; !c.Control && r.OK && (!best.OK || r.V > best.V) {
+			best, n = r, min(c.N, c.M)
+		}
+	}
+	if !best.OK || best.V <= 0 {
+		return proof + "."
+	}
+	return fmt.Sprintf("%s: n = %d resolves sd ratios ≤ %.2f or ≥ %.2f.", proof, n, best.V, 1/best.V)
+}
+
+// pairs are the modes that are compared, with where.
+func (d *Document) pairs() (order []string, of map[string][]place) {
+	var list names
+	of = map[string][]place{}
+	for _, i := range headlined(d.Tables) {
+		t := &d.Tables[i]
+		for j := range t.Contrasts {
+			c := &t.Contrasts[j]
+			if c.Control {
+				continue
+			}
+			key := c.X + "\x00" + c.Y
+			list.add(key)
+			of[key] = append(of[key], place{t, c})
+		}
+	}
+	return list.list, of
+}
+
+// tooFew is true where no comparison has the runs for a claim.
+func (d *Document) tooFew() (smallest int, few bool) {
+	smallest = math.MaxInt
+	for _, c := range d.Contrasts() {
+		if c.Control {
+			continue
+		}
+		if c.Location.Verdict.Kind != stats.NoClaim {
+			return 0, false
+		}
+		smallest = min(smallest, c.N, c.M)
+	}
+	return smallest, true
+}
+
+// answer is what is known of one question: what is clear, what is only a hint,
+// what is the same as was asked, and of which modes nothing is known.
+type answer struct {
+	clear, hints, same []Headline
+	silent             []silence
+}
+
+func (q *about) answer(pairs []string, byPair map[string][]place) answer {
+	var a answer
+	for _, key := range pairs {
+		all := byPair[key]
+		open := len(all)
+		for _, better := range []int{1, -1, 0} {
+			at := func(g Grade) []place {
+				return slices.DeleteFunc(slices.Clone(all), func(p place) bool { return q.grade(p.c).Grade != g || q.better(p) != better })
+			}
+			if clear := at(Clear); len(clear) > 0 {
+				a.clear = append(a.clear, Headline{Grade: Clear, Better: better, Text: q.clearly(clear, better)})
+				open -= len(clear)
+			}
+			for _, p := range at(Hint) {
+				a.hints = append(a.hints, Headline{Grade: Hint, Better: better, Text: q.hint(p, better)})
+				open--
+			}
+		}
+		for _, p := range all {
+			if q.isSame(p) {
+				a.same = append(a.same, Headline{Grade: Clear, Text: fmt.Sprintf("%s against %s on %s: %s.", p.c.X, p.c.Y, p.name(), q.verdict(p.c).Text)})
+				open--
+			}
+		}
+		if open > 0 {
+			a.silent = append(a.silent, silence{all[0].c.X, all[0].c.Y, open, len(all)})
+		}
+	}
+	return a
+}
+
+// maxPlaces is how many workloads one sentence tells of.
+const maxPlaces = 4
+
+func (q *about) word(p place, better int) string {
+	switch {
+	case better > 0:
+		return q.gain
+	case better < 0:
+		return q.loss
+	case q.verdict(p.c).Kind == stats.HigherVerdict:
+		return "higher"
+	}
+	return "lower"
+}
+
+// clearly is the sentence of a pair about which nothing is in doubt.
+func (q *about) clearly(at []place, better int) string {
+	var parts []string
+	for _, p := range at[:min(maxPlaces, len(at))] {
+		parts = append(parts, "on "+p.name()+" "+q.numbers(p))
+	}
+	if more := len(at) - maxPlaces; more > 0 {
+		parts = append(parts, fmt.Sprintf("and on %d more", more))
+	}
+	return fmt.Sprintf("%s is %s than %s %s.", at[0].c.X, q.word(at[0], better), at[0].c.Y, strings.Join(parts, "; "))
+}
+
+// numbers give size, interval and certainty.
+func (q *about) numbers(p place) string {
+	s := q.measured(p)
+	if v := q.p(p.c); v.OK {
+		if cut, ok := strings.CutSuffix(s, ")"); ok {
+			return cut + ", p_adj " + formatP(v.V) + ")"
+		}
+		return s + " (p_adj " + formatP(v.V) + ")"
+	}
+	return s
+}
+
+func (q *about) hint(p place, better int) string {
+	return fmt.Sprintf("Hint: %s %s than %s on %s, %s. Caution: %s.", p.c.X, q.word(p, better), p.c.Y, p.name(), q.numbers(p), strings.Join(q.grade(p.c).Doubts, "; "))
+}
+
+// isSame is true of what was asked to be the same and is.
+func (q *about) isSame(p place) bool {
+	k := q.verdict(p.c).Kind
+	return k == stats.EquivalentVerdict || k == stats.DeterministicEqual
+}
+
+// silence is a pair of which nothing is resolved in so many of all tables.
+type silence struct {
+	x, y      string
+	left, all int
+}
+
+// silences make one sentence for each baseline.
+func (q *about) silences(list []silence, noun string) []Headline {
+	var order names
+	of := map[string][]string{}
+	for _, s := range list {
+		order.add(s.y)
+		where := fmt.Sprintf("%s on %d of %d %s", s.x, s.left, s.all, noun)
+		switch {
+		case s.all == 1:
+			where = s.x
+		case s.left == s.all:
+			where = fmt.Sprintf("%s on all %d %s", s.x, s.all, noun)
+		}
+		of[s.y] = append(of[s.y], where)
+	}
+	var out []Headline
+	for _, y := range order.list {
+		out = append(out, Headline{Grade: Open, Text: fmt.Sprintf("%s against %s not resolved: %s.", q.noun, y, enumerate(of[y]))})
+	}
+	return out
+}
+
+// suiteHeadlines are the claims over all workloads that assert something.
+func (d *Document) suiteHeadlines(doubts []string) []Headline {
+	var out []Headline
+	for i := range d.Suite {
+		s := &d.Suite[i]
+		g, end := Clear, "."
+		if len(doubts) > 0 {
+			g, end = Hint, ". Caution: "+strings.Join(doubts, "; ")+"."
+		}
+		better := 1
+		if s.GeomeanRatio.OK && s.GeomeanRatio.V > 1 {
+			better = -1
+		}
+		if s.AverageClaim {
+			out = append(out, Headline{g, better, s.Name() + " " + s.AverageText + end, true})
+		}
+		if s.EveryClaim {
+			out = append(out, Headline{g, better, s.Name() + " " + s.EveryText + end, true})
+		}
+	}
+	return out
+}
+
+// disturbed is the sentence about what went with the slow runs.
+func (d *Document) disturbed() *Headline {
+	var found, seen, plain []string
+	cells := 0
+	for _, a := range d.Attributions() {
+		cells++
+		switch sure := a.sure(); {
+		case len(sure) > 0:
+			found = append(found, fmt.Sprintf("%s (%s)", bare(sure[0].Words), a.Label))
+		case a.Standing != nil:
+			seen = append(seen, fmt.Sprintf("%s (%s)", bare(a.Standing.Words), a.Label))
+		case a.Apart:
+			plain = append(plain, a.Label)
+		}
+	}
+	if cells == 0 {
+		return nil
+	}
+	h := Headline{Grade: Open}
+	switch {
+	case len(found) > 0:
+		h.Grade = Clear
+		h.Text = "With slow runs went: " + enumerate(found) + "."
+	case len(seen) > 0:
+		h.Grade = Hint
+		h.Text = "With slow runs came, seen and not tested: " + enumerate(seen) + "."
+	default:
+		h.Text = "No disturbance was found that goes with slow runs."
+	}
+	if len(found) > 0 && len(seen) > 0 {
+		h.Text += " Seen and not tested: " + enumerate(seen) + "."
+	}
+	switch {
+	case len(plain) > 0:
+		h.Text += fmt.Sprintf(" Slow runs without an explanation in the counters: %s.", enumerate(plain))
+	case len(found)+len(seen) == 0:
+		h.Text += " No run sticks out as slow either."
+	}
+	return &h
+}
+
+// Topic names the kind of a note where a reader has to know of it before any
+// number.
+type Topic string
+
+// The topics, the gravest first.
+const (
+	TopicWild   Topic = "wild"   // CV above 10%
+	TopicLoose  Topic = "loose"  // CV above 5%
+	TopicCPUs   Topic = "cpus"   // not all runs on the same CPUs
+	TopicSteady Topic = "steady" // the iterations reach no steady state
+)
+
+// minds sum up over all tables what their notes warn of.
+func (d *Document) minds() []string {
+	words := []struct {
+		topic Topic
+		text  string
+	}{
+		{TopicWild, "CV above 10%%, do not compare: %s"},
+		{TopicLoose, "CV above 5%%, look at the environment: %s"},
+		{TopicCPUs, "not always on the same CPUs, so that their spread includes differences between cores: %s"},
+		{TopicSteady, "no steady state, the level of the iterations still changes late in their runs: %s"},
+	}
+	var out []string
+	for _, w := range words {
+		var where []string
+		for _, i := range headlined(d.Tables) {
+			t := &d.Tables[i]
+			rows := map[int]bool{}
+			for _, n := range t.Notes {
+				if n.Topic == w.topic {
+					for _, r := range n.Rows {
+						rows[r] = true
+					}
+				}
+			}
+			if len(rows) > 0 {
+				where = append(where, t.Name()+" ("+t.someRows(rows)+")")
+			}
+		}
+		if len(where) > 0 {
+			out = append(out, fmt.Sprintf(w.text, enumerate(where)))
+		}
+	}
+	return out
+}
+
+// someRows names rows: all of them, or which.
+func (t *Table) someRows(rows map[int]bool) string {
+	if len(rows) == len(t.Rows) {
+		return "every mode"
+	}
+	var out []string
+	for i := range t.Rows {
+		if rows[i] {
+			out = append(out, t.Rows[i].Label())
+		}
+	}
+	return enumerate(out)
+}
+
+// isSequential says that the runs were not mixed, so that time and mode cannot
+// be told apart.
+func isSequential(m *harness.Manifest) bool { return m != nil && m.Order == harness.OrderSequential }
