@@ -150,9 +150,9 @@ func (t *Table) Verdicts() []VerdictLine {
 			continue
 		}
 		out = append(out,
-			VerdictLine{Contrast: i, About: "median", X: c.X, Y: c.Y, Claim: c.Location.Verdict.Claims(),
+			VerdictLine{Contrast: i, About: "median", X: c.X, Y: c.Y, Claim: c.Location.Verdict.Claims(), Appraisal: c.MedianGrade,
 				Better: gain(c.Location.Verdict.Kind, t.Metric.Better), Text: c.Location.Verdict.Text},
-			VerdictLine{Contrast: i, About: "spread", X: c.X, Y: c.Y, Claim: c.Spread.Verdict.Claims(),
+			VerdictLine{Contrast: i, About: "spread", X: c.X, Y: c.Y, Claim: c.Spread.Verdict.Claims(), Appraisal: c.SpreadGrade,
 				Better: gain(c.Spread.Verdict.Kind, metric.Lower), Text: c.Spread.Verdict.Text})
 	}
 	return out
@@ -246,11 +246,17 @@ func (s *SelfCheck) judge(t *Table, c *Contrast, v *stats.Verdict, p stats.Value
 	switch {
 	case v.Claims():
 		s.Failed = append(s.Failed, where+v.Text)
+	case !cameNear(p, changes):
 	case p.OK && p.V < 1-stats.Level:
 		s.Narrow = append(s.Narrow, fmt.Sprintf("%s%s, p %s before Holm's correction", where, size, formatP(p.V)))
-	case changes:
-		s.Narrow = append(s.Narrow, where+size+", resolved without the flagged runs")
+	default:
+		s.Narrow = append(s.Narrow, where+size+", resolved without the flagged runs, before Holm's correction")
 	}
+}
+
+// cameNear says of a control without a verdict that it nearly had one.
+func cameNear(p stats.Value, changes bool) bool {
+	return changes || p.OK && p.V < 1-stats.Level
 }
 
 func (s *SelfCheck) words(few bool) string {

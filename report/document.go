@@ -65,6 +65,8 @@ type VerdictLine struct {
 	// where there is none or the metric has no good direction.
 	Better int
 	Text   string // stats.Verdict.Text
+	// Appraisal says how far it carries: inks that can show a doubt beside it.
+	Appraisal
 }
 
 // Contrasts are those of all tables, in their order.

@@ -265,7 +265,9 @@ func (d *Document) headlines(sequential bool) []Headline {
 			out = append(out, Headline{Grade: Open, Text: q.nothing})
 		}
 		out = append(append(out, a.hints...), a.same...)
-		out = append(out, q.silences(a.silent, d.whereNoun())...)
+		if len(a.clear)+len(a.same) > 0 || len(a.hints) == 0 { // else that nothing is for certain says it
+			out = append(out, q.silences(a.silent, d.whereNoun())...)
+		}
 	}
 	if asserted == 0 {
 		return []Headline{{Grade: Open, Text: "No difference between the modes is resolved by these runs: neither in steadiness nor in the median. " + d.couldSee()}}
@@ -544,12 +546,13 @@ func (d *Document) minds() []string {
 	}{
 		{TopicWild, "CV above 10%%, do not compare: %s"},
 		{TopicLoose, "CV above 5%%, look at the environment: %s"},
-		{TopicCPUs, "not always on the same CPUs, so that their spread includes differences between cores: %s"},
-		{TopicSteady, "no steady state, the level of the iterations still changes late in their runs: %s"},
+		{TopicCPUs, "Not always on the same CPUs, so that the spread includes differences between cores: %s"},
+		{TopicSteady, "No steady state, the level of the iterations still changes late in a run: %s"},
 	}
 	var out []string
 	for _, w := range words {
-		var where []string
+		var order names
+		of := map[string]*names{} // by rows: the tables
 		for _, i := range headlined(d.Tables) {
 			t := &d.Tables[i]
 			rows := map[int]bool{}
@@ -561,11 +564,20 @@ func (d *Document) minds() []string {
 				}
 			}
 			if len(rows) > 0 {
-				where = append(where, t.Name()+" ("+t.someRows(rows)+")")
+				who := t.someRows(rows)
+				order.add(who)
+				if of[who] == nil {
+					of[who] = &names{}
+				}
+				of[who].add(t.Name())
 			}
 		}
+		var where []string
+		for _, who := range order.list {
+			where = append(where, enumerate(of[who].list)+" ("+who+")")
+		}
 		if len(where) > 0 {
-			out = append(out, fmt.Sprintf(w.text, enumerate(where)))
+			out = append(out, fmt.Sprintf(w.text, strings.Join(where, "; ")))
 		}
 	}
 	return out

@@ -1,28 +1,43 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-
-	"goset/stats"
 )
 
-// glanceRow is one line of the first table: a mode against its baseline.
-type glanceRow struct {
+// wordsRow is one comparison in full words.
+type wordsRow struct {
 	ID, Workload, Mode, Base string
-	Spread, Median           glanceCell
+	Spread, Median           forestCell
 }
 
-// glanceCell is a verdict: one word, the ratio, the whole.
-type glanceCell struct{ Class, Word, Ratio, Text string }
+// inWords are the comparisons of the first picture in words: those that assert
+// something, and those that do not.
+func (f *forest) inWords() (claims, open []wordsRow) {
+	for _, g := range slices.Concat(f.Shown, f.Folded) {
+		for i := range g.Rows {
+			r := &g.Rows[i]
+			if r.Control {
+				continue
+			}
+			w := wordsRow{g.ID, g.Name, r.Mode, r.Base, r.Spread, r.Median}
+			if r.claim > 0 {
+				claims = append(claims, w)
+			} else {
+				open = append(open, w)
+			}
+		}
+	}
+	return claims, open
+}
 
 // sectionVerdict is a finding; a claim asserts a difference.
 type sectionVerdict struct {
 	Line  string
 	Claim bool
+	Doubt string // what makes the claim a hint; "": nothing
 }
 
 // findings are verdicts in their order. Where those that claim nothing would
@@ -62,63 +77,65 @@ func attributionOf(a *Attribution, set int) sectionAttribution {
 	return sectionAttribution{a.Text, strings.Join(runs, " "), set, len(runs)}
 }
 
-// disturbance is an attribution with how much it explains.
-type disturbance struct {
-	sectionAttribution
-	weight int
+// slowRuns is what is told of slow runs above all sections.
+type slowRuns struct {
+	Attributed bool // somebody looked for causes
+	Sentence   *Headline
+	Explained  []sectionAttribution // a counter goes with them: the first few
+	More       []sectionAttribution // and the others
+	Plain      []sectionAttribution // slow, and nothing in the counters
+	Even       string               // where no run sticks out
 }
 
-// weight is 2 for bad runs with a resolved cause, 1 for those with a hint of
-// one, 0 for those of which nothing is known.
-func weight(a *Attribution) int {
-	w := 0
-	for i := range a.Causes {
-		w = 1
-		if p := a.Causes[i].PAdj; p.OK && p.V < 1-stats.Level {
-			return 2
-		}
-	}
-	return w
-}
+// mostExplained is how many attributions stand open above all sections.
+const mostExplained = 6
 
-// disturbed are the notable attributions of all tables.
-func (p *Page) disturbed() (shown, folded []sectionAttribution) {
-	var all []disturbance
+// slowRuns parts the attributions by what they say.
+func (p *Page) slowRuns() slowRuns {
+	s := slowRuns{Sentence: p.Document.Disturbed}
+	var even []string
 	for i := range p.Figures {
 		f := &p.Figures[i]
+		set := slices.Index(p.Sets, f.Set)
+		quiet := map[int]bool{}
 		for k := range f.Table.Attributions {
-			if a := &f.Table.Attributions[k]; a.Notable {
-				all = append(all, disturbance{attributionOf(a, slices.Index(p.Sets, f.Set)), weight(a)})
+			a := &f.Table.Attributions[k]
+			s.Attributed = true
+			v := attributionOf(a, set)
+			switch {
+			case len(a.sure()) > 0 || a.Standing != nil:
+				s.Explained = append(s.Explained, v)
+			case a.Apart:
+				v.Text = fmt.Sprintf("%s %s", a.Label, a.numbers())
+				s.Plain = append(s.Plain, v)
+			default:
+				quiet[a.Row] = true
 			}
 		}
-	}
-	return strongest(all)
-}
-
-// strongest parts the disturbances: a handful to show, the rest to fold.
-func strongest(all []disturbance) (shown, folded []sectionAttribution) {
-	const most = 6
-	slices.SortStableFunc(all, func(a, b disturbance) int { return cmp.Compare(b.weight, a.weight) })
-	for i, d := range all {
-		if i < most {
-			shown = append(shown, d.sectionAttribution)
-		} else {
-			folded = append(folded, d.sectionAttribution)
+		if len(quiet) > 0 {
+			even = append(even, f.Table.Name()+" ("+f.Table.someRows(quiet)+")")
 		}
 	}
-	return shown, folded
+	if len(s.Explained) > mostExplained {
+		s.Explained, s.More = s.Explained[:mostExplained], s.Explained[mostExplained:]
+	}
+	s.Even = enumerate(even)
+	if len(even) == 0 {
+		s.Even = ""
+	}
+	return s
 }
 
 // findingsOf are the verdicts and effects of a table.
 func findingsOf(t *Table) []sectionVerdict {
 	var out []sectionVerdict
 	for _, v := range t.Verdicts() {
-		out = append(out, sectionVerdict{v.Line(), v.Claim})
+		out = append(out, sectionVerdict{v.Line(), v.Claim, strings.Join(v.Doubts, "; ")})
 	}
 	for i := range t.Effects {
 		e := &t.Effects[i]
 		median, spread := e.Lines()
-		out = append(out, sectionVerdict{median, e.MedianClaim}, sectionVerdict{spread, e.SpreadClaim})
+		out = append(out, sectionVerdict{Line: median, Claim: e.MedianClaim}, sectionVerdict{Line: spread, Claim: e.SpreadClaim})
 	}
 	return out
 }
@@ -135,101 +152,10 @@ func suiteFindings(doc *Document) []sectionVerdict {
 // lines are the two claims over all workloads, each with whose they are.
 func (s *SuiteClaim) lines() []sectionVerdict {
 	var out []sectionVerdict
-	for _, c := range []sectionVerdict{{s.AverageText, s.AverageClaim}, {s.EveryText, s.EveryClaim}} {
+	for _, c := range []sectionVerdict{{Line: s.AverageText, Claim: s.AverageClaim}, {Line: s.EveryText, Claim: s.EveryClaim}} {
 		if c.Line != "" {
-			out = append(out, sectionVerdict{s.Name() + " " + c.Line, c.Claim})
+			out = append(out, sectionVerdict{Line: s.Name() + " " + c.Line, Claim: c.Claim})
 		}
 	}
 	return out
-}
-
-// glance are the lines of a figure in the first table.
-func (f *Figure) glance(index int) []glanceRow {
-	var out []glanceRow
-	for i := range f.Table.Contrasts {
-		c, r := &f.Table.Contrasts[i], &f.Ratios[i]
-		if c.Control {
-			continue
-		}
-		g := glanceRow{ID: sectionID(index), Workload: f.short(), Mode: c.X, Base: c.Y}
-		g.Spread = glanceOf(&r.SD, c.Spread.Verdict, "steadier", "less steady")
-		g.Median = glanceOf(&r.Median, c.Location.Verdict, "better", "worse")
-		out = append(out, g)
-	}
-	return out
-}
-
-// claims counts what a row of the first table asserts.
-func (g *glanceRow) claims() int {
-	n := 0
-	for _, c := range []*glanceCell{&g.Spread, &g.Median} {
-		if c.Class != "open" {
-			n++
-		}
-	}
-	return n
-}
-
-// headlines sum the first table up, a line per mode: what it does where, and
-// on how many workloads nothing is resolved.
-func headlines(rows []glanceRow) []string {
-	var order names
-	of := map[string][]*glanceRow{}
-	for i := range rows {
-		who := rows[i].Mode + " against " + rows[i].Base
-		order.add(who)
-		of[who] = append(of[who], &rows[i])
-	}
-	var out []string
-	silent := 0
-	for _, who := range order.list {
-		list := of[who]
-		var parts []string
-		for _, side := range []struct {
-			unit string
-			cell func(*glanceRow) *glanceCell
-		}{{"sd", func(g *glanceRow) *glanceCell { return &g.Spread }}, {"median", func(g *glanceRow) *glanceCell { return &g.Median }}} {
-			var words names
-			where := map[string][]string{}
-			for _, g := range list {
-				if c := side.cell(g); c.Class != "open" {
-					words.add(c.Word)
-					where[c.Word] = append(where[c.Word], strings.TrimSpace(g.Workload+" ("+c.Ratio+" "+side.unit+")"))
-				}
-			}
-			for _, w := range words.list {
-				parts = append(parts, w+" on "+strings.Join(where[w], ", "))
-			}
-		}
-		if len(parts) == 0 {
-			silent++
-			continue
-		}
-		out = append(out, who+": "+strings.Join(parts, "; ")+".")
-	}
-	switch {
-	case len(out) == 0 && silent > 0:
-		out = append(out, "No difference between the modes is resolved by these runs: neither in spread nor in level. That is no proof that there is none; the table says what these runs could have seen.")
-	case silent > 0:
-		out = append(out, fmt.Sprintf("Nothing is resolved for %d other %s.", silent, plural(silent, "mode")))
-	}
-	return out
-}
-
-func glanceOf(e *Estimate, v stats.Verdict, gain, loss string) glanceCell {
-	c := glanceCell{Class: "open", Word: string(v.Kind), Text: v.Text}
-	switch {
-	case e.Better > 0:
-		c.Class, c.Word = "gain", gain
-	case e.Better < 0:
-		c.Class, c.Word = "loss", loss
-	case v.Claims():
-		c.Class = "claim"
-	}
-	// The word stands in the chip already.
-	c.Text = strings.TrimPrefix(c.Text, string(v.Kind)+": ")
-	if e.Value.OK {
-		c.Ratio = times(e.Value) + "×"
-	}
-	return c
 }

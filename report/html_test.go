@@ -317,34 +317,13 @@ func TestThinnedCurve(t *testing.T) {
 	}
 }
 
-// TestHeadlines: a line per mode that has something to say, one for the others.
-func TestHeadlines(t *testing.T) {
-	none := glanceCell{Class: "open", Word: "not resolved"}
-	row := func(workload, mode string, spread, median glanceCell) glanceRow {
-		return glanceRow{Workload: workload, Mode: mode, Base: "base", Spread: spread, Median: median}
-	}
-	steadier := glanceCell{Class: "gain", Word: "steadier", Ratio: "0.5×"}
-	worse := glanceCell{Class: "loss", Word: "worse", Ratio: "1.2×"}
-	got := headlines([]glanceRow{row("a", "x", steadier, none), row("a", "y", none, none), row("a", "z", none, none), row("b", "x", steadier, worse), row("b", "y", none, none)})
-	want := []string{"x against base: steadier on a (0.5× sd), b (0.5× sd); worse on b (1.2× median).", "Nothing is resolved for 2 other modes."}
-	if !slices.Equal(got, want) {
-		t.Errorf("headlines %q, want %q", got, want)
-	}
-	if got := headlines(nil); len(got) != 0 {
-		t.Errorf("without a comparison: %q", got)
-	}
-	if got := headlines([]glanceRow{row("a", "x", none, none)}); len(got) != 1 || !strings.Contains(got[0], "no proof that there is none") {
-		t.Errorf("without a difference: %q", got)
-	}
-}
-
 // TestFold: few findings stand all open; of many those that claim nothing are
 // folded, and none is lost.
 func TestFold(t *testing.T) {
 	for _, n := range []int{0, 1, foldAbove, foldAbove + 1, 40} {
 		var all []sectionVerdict
 		for i := range n {
-			all = append(all, sectionVerdict{fmt.Sprint(i), i%5 == 0})
+			all = append(all, sectionVerdict{Line: fmt.Sprint(i), Claim: i%5 == 0})
 		}
 		f := fold(all)
 		if len(f.Shown)+len(f.Folded) != n || n <= foldAbove && len(f.Folded) > 0 || slices.ContainsFunc(f.Folded, func(v sectionVerdict) bool { return v.Claim }) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,14 +17,16 @@ import (
 type pageView struct {
 	Title, Subtitle, Scope, Legend, LeftText, Experiment string
 	SelfCheck                                            SelfCheck
-	Headlines                                            []string
+	Headlines                                            []headlineView
+	Minds                                                []string
+	Workloads, Modes                                     []described
 	Gates                                                []Gate
 	Suite                                                findings
 	Notes                                                []string
-	Glance                                               []glanceRow
-	Attributed                                           bool // somebody looked for causes
+	Forest                                               forest
+	Claims, Unresolved                                   []wordsRow
 	Unchecked                                            bool // a self-check was possible and was not run
-	Disturbed, DisturbedMore                             []sectionAttribution
+	Slow                                                 slowRuns
 	Sections                                             []section
 	Facts, HostFacts                                     []Fact
 	Rules                                                []Rule
@@ -75,6 +78,7 @@ type choice struct{ Value, Label string }
 type isolationRow struct {
 	Mode, Layer, Asked, Achieved, Held, Note string
 	Broken                                   bool
+	Long                                     bool // the note is folded
 }
 
 type counterRow struct {
@@ -94,18 +98,35 @@ func newPageView(p *Page) (*pageView, error) {
 		CSS: template.CSS(pageCSS), JS: template.JS(pageJS), D3: template.JS(pageD3), Data: template.HTML(packed),
 	}
 	v.manifest(doc)
-	for i := range p.Figures {
-		v.Glance = append(v.Glance, p.Figures[i].glance(i)...)
+	for _, h := range doc.Headlines {
+		v.Headlines = append(v.Headlines, newHeadlineView(&h))
 	}
-	v.Headlines = headlines(v.Glance)
-	if len(v.Glance) > foldAbove {
-		slices.SortStableFunc(v.Glance, func(a, b glanceRow) int { return cmp.Compare(b.claims(), a.claims()) })
-	}
-	v.Attributed = slices.ContainsFunc(doc.Tables, func(t Table) bool { return len(t.Attributions) > 0 })
+	v.Workloads, v.Modes = describeExperiment(doc.Manifest)
+	v.Minds = doc.Minds
+	v.Forest = p.newForest()
+	v.Claims, v.Unresolved = v.Forest.inWords()
+	v.Slow = p.slowRuns()
 	v.Unchecked = !doc.SelfCheck.Ran && doc.Manifest != nil && len(doc.Contrasts()) > 0
-	v.Disturbed, v.DisturbedMore = p.disturbed()
 	v.Sections, err = p.sections()
 	return v, err
+}
+
+// headlineView is a headline with its colour.
+type headlineView struct{ Class, Text string }
+
+func newHeadlineView(h *Headline) headlineView {
+	class := "open"
+	switch {
+	case h.Grade == Hint:
+		class = "hint"
+	case h.Grade == Clear && h.Better > 0:
+		class = "gain"
+	case h.Grade == Clear && h.Better < 0:
+		class = "loss"
+	case h.Grade == Clear:
+		class = "claim"
+	}
+	return headlineView{class, h.Text}
 }
 
 // manifest takes the facts apart: how the runs were made, and on what machine.
@@ -288,9 +309,11 @@ func pageColumns(t *Table) []pageColumn {
 	add("CV", "cv", share)
 	add("min", "min", number)
 	add("max", "max", number)
-	add("spread", "spread", share)
-	add("×median", "median_ratio", times)
-	add("×sd", "sd_ratio", times)
+	add("(max−min)/median", "spread", share)
+	if len(t.Contrasts) == 0 { // else the comparisons have the one estimate of each
+		add("×median", "median_ratio", times)
+		add("×sd", "sd_ratio", times)
+	}
 	if hasIterations(t) {
 		add("iterations", "iterations", whole)
 		if t.Metric.Better == metric.Higher {
@@ -321,12 +344,48 @@ func (s *RunSet) isolationRows() []isolationRow {
 			if j == 0 && cpus != "" {
 				note = strings.TrimPrefix(note+"; "+cpus, "; ")
 			}
-			out = append(out, isolationRow{Mode: name, Layer: f.Layer, Asked: strings.Join(f.Asked, "; "), Achieved: strings.Join(f.Achieved, "; "),
-				Held: fmt.Sprintf("%d of %d runs", f.Held, f.Runs), Broken: f.Held < f.Runs, Note: note})
+			out = append(out, isolationRow{Mode: name, Layer: f.Layer, Asked: merged(f.Asked), Achieved: merged(f.Achieved),
+				Held: fmt.Sprintf("%d of %d runs", f.Held, f.Runs), Broken: f.Held < f.Runs, Note: note, Long: len(note) > 120})
 		}
 	}
 	return out
 }
+
+var wholeNumber = regexp.MustCompile(`\d+`)
+
+// merged writes texts that differ in nothing but their numbers as one, with
+// ranges: "off 0 to 1: applied 7 to 11".
+func merged(texts []string) string {
+	whole := slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return s == "…" })
+	if len(whole) < 2 {
+		return strings.Join(texts, "; ")
+	}
+	form := wholeNumber.ReplaceAllString(whole[0], "#")
+	least, most := wholeNumber.FindAllString(whole[0], -1), wholeNumber.FindAllString(whole[0], -1)
+	for _, s := range whole[1:] {
+		if wholeNumber.ReplaceAllString(s, "#") != form {
+			return strings.Join(texts, "; ")
+		}
+		for i, n := range wholeNumber.FindAllString(s, -1) {
+			if byNumber(n, least[i]) < 0 {
+				least[i] = n
+			}
+			if byNumber(n, most[i]) > 0 {
+				most[i] = n
+			}
+		}
+	}
+	i := -1
+	return wholeNumber.ReplaceAllStringFunc(whole[0], func(string) string {
+		if i++; least[i] == most[i] {
+			return least[i]
+		}
+		return least[i] + " to " + most[i]
+	})
+}
+
+// byNumber orders whole numbers of any length.
+func byNumber(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
 // counterRows summarise the counters of the kept runs.
 func (s *RunSet) counterRows() ([]counterRow, error) {

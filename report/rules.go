@@ -161,9 +161,14 @@ func (j *judge) normality() (RuleStatus, string) {
 }
 
 func (j *judge) soundComparison() (RuleStatus, string) {
-	n, unresolved := 0, 0
+	n, unresolved, hints := 0, 0, 0
 	for _, c := range j.doc.Contrasts() {
 		n += 2
+		for _, a := range []Appraisal{c.MedianGrade, c.SpreadGrade} {
+			if a.Grade == Hint {
+				hints++
+			}
+		}
 		for _, v := range []stats.Verdict{c.Location.Verdict, c.Spread.Verdict} {
 			if !v.Claims() {
 				unresolved++
@@ -178,7 +183,11 @@ func (j *judge) soundComparison() (RuleStatus, string) {
 	case j.opts.Unblocked && j.opts.Manifest != nil:
 		return RuleFail, "the runs are in sequential order: what drifts with time looks like an effect of the mode (order = \"shuffled\")"
 	}
-	return RulePass, fmt.Sprintf("%d verdicts, each by its test within blocks and Holm's correction, with effect and interval; %d of them say that nothing is resolved", n, unresolved)
+	reason := fmt.Sprintf("%d verdicts, each by its test within blocks and Holm's correction, with effect and interval; %d of them say that nothing is resolved", n, unresolved)
+	if hints > 0 {
+		reason += fmt.Sprintf("; %d %s a hint only, with the doubt beside it", hints, map[bool]string{true: "is", false: "are"}[hints == 1])
+	}
+	return RulePass, reason
 }
 
 func (j *judge) quantile() (RuleStatus, string) {

@@ -271,7 +271,7 @@ func (p *textInk) table(t *Table, withExcluded bool) {
 	p.block(t, f, second, nil)
 	p.contrasts(t, f)
 	for _, v := range t.Verdicts() {
-		p.wrapped("", "  ", v.Line(), claimStyle(v.Claim))
+		p.wrapped("", "  ", v.Line(), headlineStyle(&Headline{Grade: v.Grade}))
 	}
 	for i := range t.Effects {
 		e := &t.Effects[i]

@@ -52,7 +52,6 @@
     const s = (v * f.factor).toFixed(f.decimals);
     return s.length > 14 ? (v * f.factor).toExponential(4) : s;
   };
-  const times = (v) => (v >= 0.1 && v < 10 ? v.toFixed(3) : v.toPrecision(3)) + "×";
 
   // ---- selection: one for all plots and the table ----
   const selected = new Set();
@@ -74,7 +73,7 @@
     const kept = [...selected].map((id) => runs[id]);
     const modes = [...new Set(kept.map((r) => label(r)))];
     $("selection-text").textContent = n === 1 ? `1 run selected: ${describe(kept[0]).slice(0, 3).join(", ")}` :
-      `${n} runs selected${modes.length <= 4 ? ` (${modes.join(", ")})` : ""}; marked in every plot`;
+      `${n} runs selected${modes.length <= 4 ? ` (${modes.join(", ")})` : ""}; marked in every plot of ${[...new Set(kept.map((r) => data.sets[r.set].name))].join(", ")}`;
     for (const p of plots) p.mark();
     if ($("raw-selected").checked) table.refresh();
     else table.paintSelection();
@@ -91,9 +90,13 @@
   function describe(r, f) {
     const set = data.sets[r.set];
     const lines = [];
+    f = f || data.figures.find((g) => g.set === r.set && g.metric === set.main);
     const m = f ? f.metric : set.main;
     const v = valueOf(r, m);
-    if (v != null) lines.push(f ? `${f.name} ${shown(f, v)} ${f.unit}` : `${set.metrics[m].name} ${plain(v)} ${set.metrics[m].unit}`);
+    if (v != null) {
+      const mid = f && f.boxes[r.row] && counts(r) ? f.boxes[r.row].median : null;
+      lines.push(f ? `${f.name} ${shown(f, v)} ${f.unit}${mid ? ` (${v >= mid ? "+" : ""}${(100 * (v / mid - 1)).toPrecision(2)}% of its mode's median)` : ""}` : `${set.metrics[m].name} ${plain(v)} ${set.metrics[m].unit}`);
+    }
     const n = numberOf(r, m);
     lines.push(n ? `run ${n} of its mode (plan run ${r.run})` : `plan run ${r.run}${r.attempt > 1 ? `, attempt ${r.attempt}` : ""}`);
     lines.push(r.block === 0 ? "warm-up" : `block ${r.block}, place ${r.position}`);
@@ -124,18 +127,23 @@
     tip.replaceChildren(el("strong", {}, label(r)), el("div", {}, first), el("div", {}, rest.join(" · ")));
     const counters = countersOf(r);
     if (counters.length) {
-      const dl = el("dl");
+      const most = 6, dl = el("dl");
       // Those that are unusual for this run's mode come first: they are what a reader looks for.
-      const rank = unusual(r);
+      const { rank, mid } = unusual(r);
       counters.sort((a, b) => rank(b) - rank(a));
-      for (const [name, v] of counters.slice(0, 10)) dl.append(el("dt", {}, name), el("dd", {}, plain(v)));
+      dl.append(el("dt", { class: "head" }, "most unusual for its mode"), el("dd", { class: "head" }, "here"), el("dd", { class: "head" }, "median"));
+      for (const [name, v] of counters.slice(0, most)) dl.append(el("dt", {}, name), el("dd", {}, plain(v)), el("dd", {}, plain(+mid(name).toPrecision(4))));
       tip.append(dl);
-      if (counters.length > 10) tip.append(el("div", { class: "more" }, `${counters.length - 10} more in the raw table`));
+      if (counters.length > most) tip.append(el("div", { class: "more" }, `${counters.length - most} more in the raw table`));
     }
     tip.hidden = false;
-    const box = tip.getBoundingClientRect();
-    const left = x + 14 + box.width > innerWidth ? x - 14 - box.width : x + 14;
-    const top = y + 14 + box.height > innerHeight ? y - 14 - box.height : y + 14;
+    if (innerWidth < 600) { // a phone: along the upper edge, away from the finger and from the bar below
+      tip.style.left = tip.style.top = "4px";
+      return;
+    }
+    const box = tip.getBoundingClientRect(), off = 26;
+    const left = x + off + box.width > innerWidth ? x - off - box.width : x + off;
+    const top = y + off + box.height > innerHeight ? y - off - box.height : y + off;
     tip.style.left = Math.max(4, left) + "px";
     tip.style.top = Math.max(4, top) + "px";
   }
@@ -152,7 +160,8 @@
     }
     const stats = unusualCache.get(key);
     const names = data.sets[r.set].counters;
-    return ([name, v]) => { const s = stats[names.indexOf(name)]; return Math.abs(v - s.mid) / s.dev; };
+    const of = (name) => stats[names.indexOf(name)];
+    return { rank: ([name, v]) => Math.abs(v - of(name).mid) / of(name).dev, mid: (name) => of(name).mid };
   }
   function hideTip() { tip.hidden = true; }
   function activate(r) {
@@ -171,7 +180,7 @@
     const valued = all.filter((r) => valueOf(r, f.metric) != null);
     const scale = valued.filter(counts).length ? valued.filter(counts) : valued;
     const some = all.some((r) => valueOf(r, f.metric) == null);
-    p.size(260 + (some ? 20 : 0), { left: 62, bottom: 40 + (some ? 20 : 0) });
+    p.size(270 + (some ? 20 : 0), { left: 62, top: 26, bottom: 40 + (some ? 20 : 0) });
     const x = d3.scaleLinear(d3.extent(all, (r) => r.run), [6, p.w - 6]);
     const y = d3.scaleLinear(padded(d3.extent(scale, (r) => valueOf(r, f.metric) * f.factor)), [p.h, 0]).clamp(true);
     p.axes(x, y, "run, in time order", f.axis);
@@ -191,7 +200,7 @@
   };
 
   function lanes(p, n, height) {
-    p.size(n * height + 44, { left: 12, right: 12, bottom: 36, top: 8 });
+    p.size(n * height + 44, { left: 16, right: 20, bottom: 36, top: 8 });
     return (i) => i * height;
   }
 
@@ -233,7 +242,7 @@
   function cdf(p) {
     const f = p.figure;
     if (!f.curves.length) return p.nothing();
-    p.size(240, { left: 62, bottom: 40 });
+    p.size(250, { left: 62, top: 26, bottom: 40 });
     // The body: the tails have the plot beside.
     const quantile = (c, q) => c.x[Math.min(d3.bisectLeft(c.p, q), c.x.length - 1)];
     const ends = f.curves.map((c) => {
@@ -256,7 +265,7 @@
   function tail(p) {
     const f = p.figure, low = f.better === "higher";
     if (!f.curves.length) return p.nothing();
-    p.size(240, { left: 62, bottom: 40 });
+    p.size(250, { left: 62, top: 26, bottom: 40 });
     const lo = d3.min(f.curves, (c) => c.x[0]) * f.factor, hi = d3.max(f.curves, (c) => c.x[c.x.length - 1]) * f.factor;
     const far = lo > 0 && hi / lo > 8; // a tail that long hides its body on a linear scale
     const x = far ? d3.scaleLog([lo / 1.05, hi * 1.05], [0, p.w]) : d3.scaleLinear(padded([lo, hi]), [0, p.w]);
@@ -280,7 +289,7 @@
     const of = (r) => (what === "c" ? counterOf(r, +index) : valueOf(r, +index));
     const name = what === "c" ? set.counters[index] : `${set.metrics[index].name}, ${set.metrics[index].unit}`;
     p.runs = runsOf(f.set).filter((r) => counts(r) && valueOf(r, f.metric) != null && of(r) != null);
-    p.size(260, { left: 62, bottom: 40 });
+    p.size(270, { left: 62, top: 26, bottom: 40 });
     const x = d3.scaleLinear(padded(d3.extent(p.runs, of)), [0, p.w]);
     const y = d3.scaleLinear(padded(d3.extent(p.runs, (r) => valueOf(r, f.metric) * f.factor)), [p.h, 0]);
     p.axes(x, y, name, f.axis);
@@ -314,10 +323,13 @@
     hi = Math.max(hi, Math.min(d3.max(dots) ?? 0, hi + room)) + 0.06 * room;
     const x = d3.scaleLog([Math.exp(lo), Math.exp(hi)], [0, p.w]).clamp(true);
     p.axes(x, null, which === "sd" ? "ratio of sds (below 1: steadier)" : "ratio of medians", null, ticksOf(x, p.w / 60));
-    p.line([[x(1), 0], [x(1), p.h]], null, "one");
     list.forEach((r, i) => {
       const e = r[which], mid = lane(i) + 30, c = colour(f.set, r.row), name = data.sets[f.set].rows[r.row];
-      const words = e.v == null ? "no ratio" : times(e.v) + (e.lo != null ? ` (95% ${times(e.lo)} to ${times(e.hi)})` : " (no interval)");
+      // The same estimate in the same form as in the tables.
+      const form = which === "sd" ? (v) => v.toFixed(2) : (v) => `${v >= 1 ? "+" : ""}${(100 * (v - 1)).toFixed(2)}`;
+      const unit = which === "sd" ? "×" : "%";
+      const words = e.v == null ? "no ratio" : form(e.v) + unit + (e.lo != null && e.hi != null ? ` (95% ${form(e.lo)} to ${form(e.hi)})` : e.lo != null ? ` (95% from ${form(e.lo)})` : " (no interval)");
+      p.line([[x(1), mid - 12], [x(1), mid + 26]], null, "one");
       p.text(0, lane(i) + 12, `${name}: ${words}`, "start", "lane" + (e.better > 0 ? " gain" : e.better < 0 ? " loss" : ""));
       if (e.lo != null && e.hi != null) p.line([[x(Math.max(e.lo, 1e-300)), mid], [x(e.hi), mid]], c, "interval");
       if (e.v > 0) p.dot(x(e.v), mid, c);
@@ -367,7 +379,7 @@
       this.host.replaceChildren(el("p", { class: "empty" }, text || "nothing to draw"));
     }
     size(height, margin) {
-      const m = { left: 12, right: 12, top: 10, bottom: 12, ...margin };
+      const m = { left: 16, right: 20, top: 10, bottom: 12, ...margin };
       const width = Math.max(260, this.host.clientWidth || 600);
       this.w = width - m.left - m.right;
       this.h = height - m.top - m.bottom;
@@ -376,17 +388,17 @@
       this.offset = m;
     }
     axes(x, y, xLabel, yLabel, xTicks, yFormat, yTicks) {
-      const few = Math.max(2, Math.floor(this.w / 90));
+      const few = Math.max(3, Math.floor(this.w / 80));
       const ax = d3.axisBottom(x);
       if (xTicks) ax.tickValues(xTicks).tickFormat(d3.format("~g"));
       else ax.ticks(few);
       this.svg.append("g").attr("class", "axis").attr("transform", `translate(0,${this.h})`).call(ax);
       this.text(this.w, this.h + 32, xLabel, "end", "title");
       if (!y) return;
-      const ay = d3.axisLeft(y).ticks(5, yFormat || undefined).tickSize(-this.w);
+      const ay = d3.axisLeft(y).ticks(6, yFormat || undefined).tickSize(-this.w);
       if (yTicks) ay.tickValues(yTicks).tickFormat(d3.format(yFormat));
       this.svg.append("g").attr("class", "axis grid").call(ay);
-      this.svg.append("text").attr("class", "title").attr("transform", `translate(${12 - this.offset.left},0) rotate(-90)`).attr("text-anchor", "end").text(yLabel);
+      this.text(6 - this.offset.left, -12, yLabel, "start", "title");
     }
     text(x, y, s, anchor, cls) { this.svg.append("text").attr("x", x).attr("y", y).attr("text-anchor", anchor).attr("class", cls || "small").text(s); }
     line(points, c, cls) {
@@ -428,7 +440,7 @@
     interact() {
       const layer = this.svg.append("g").attr("class", "brush");
       const extra = this.kind === "strip" ? 36 : 0;
-      const brush = d3.brush().extent([[-4, -4], [this.w + 4, this.h + 4 + extra]]).touchable(false).on("end", (e) => {
+      const brush = d3.brush().extent([[-4, -4], [this.w + 4, this.h + 4 + extra]]).touchable(false).on("start", hideTip).on("end", (e) => {
         if (!e.sourceEvent) return;
         const mode = e.sourceEvent.shiftKey ? "add" : "only";
         if (!e.selection) {
@@ -445,6 +457,7 @@
       layer.call(brush);
       const root = d3.select(this.host).select("svg");
       root.on("pointermove", (e) => {
+        if (e.buttons) { hideTip(); activate(null); return; } // a drag is under way
         const [x, y] = d3.pointer(e, this.svg.node());
         const q = this.nearest(x, y, 24);
         if (!q) { hideTip(); activate(null); return; }
@@ -498,8 +511,8 @@
   const table = (() => {
     const size = 50;
     const fixed = [
-      { key: "run", get: (r) => r.run }, { key: "attempt", get: (r) => r.attempt }, { key: "block", get: (r) => r.block },
-      { key: "place", get: (r) => r.position }, { key: "workload", text: true, get: (r) => data.sets[r.set].name }, { key: "mode", text: true, get: label },
+      { key: "run", get: (r) => r.run }, { key: "workload", text: true, get: (r) => data.sets[r.set].name }, { key: "mode", text: true, get: label },
+      { key: "attempt", get: (r) => r.attempt }, { key: "block", get: (r) => r.block }, { key: "place", get: (r) => r.position },
       { key: "outcome", text: true, get: (r) => (r.warmup ? "warm-up " : "") + r.outcome }, { key: "CPUs", text: true, get: (r) => r.cpus || "any" },
     ];
     const last = [{ key: "start", unit: "s", get: (r) => r.start / 1000 }, { key: "reason", text: true, get: (r) => r.reason || null }];
@@ -522,19 +535,47 @@
     options("raw-mode", unique(data.sets.flatMap((s) => s.rows)));
     options("raw-outcome", unique(runs.map((r) => fixed[6].get(r))));
 
-    // A term is a word that a text field holds, or a condition on a column: "involuntary>40".
+    // A term is a word that a text field holds, or a condition on a column: "involuntary-switches>40". What cannot be
+    // understood is said, and not taken for a word that no run has.
+    function columnsNamed(name) {
+      const n = name.toLowerCase(), exact = columns.filter((c) => c.key.toLowerCase() === n);
+      if (exact.length) return exact;
+      const begin = columns.filter((c) => c.key.toLowerCase().startsWith(n));
+      return begin.length ? begin : columns.filter((c) => c.key.toLowerCase().includes(n));
+    }
+    const unlike = (list) => [...new Set(list.map((c) => c.key))];
+    function condition(term, fault) {
+      const m = /^([^<>=]*)(>=|<=|>|<|=)([^<>=]*)$/.exec(term);
+      if (!m) return fault(`${term}: a condition is COLUMN>NUMBER, with one of > < >= <= =`);
+      const [, name, op, text] = m, found = name ? columnsNamed(name) : [];
+      if (!found.length) return fault(`${term}: no column is called ${name || "nothing"}`);
+      if (unlike(found).length > 1) return fault(`${term}: ${name} could be ${unlike(found).slice(0, 6).join(", ")}`);
+      const c = found[0], isText = c.text, want = Number(text);
+      if (text === "") return fault(`${term}: a value is missing`);
+      if (isText && op !== "=") return fault(`${term}: ${c.key} holds words; only = can be asked of it`);
+      if (!isText && Number.isNaN(want)) return fault(`${term}: ${text} is no number`);
+      const get = (r) => { for (const k of found) { const v = k.get(r); if (v != null) return v; } return null; };
+      return { column: c, found, get, test: (r) => {
+        const v = get(r);
+        if (v == null) return false;
+        if (op === "=") return isText ? String(v).toLowerCase() === text.toLowerCase() : v === want;
+        return op === ">" ? v > want : op === "<" ? v < want : op === ">=" ? v >= want : v <= want;
+      } };
+    }
+    let faults = [];
     function conditions() {
+      faults = [];
+      const fault = (text) => { faults.push(text); return null; };
       return $("raw-filter").value.trim().split(/\s+/).filter(Boolean).map((term) => {
-        const m = /^([^<>=]+)(>=|<=|>|<|=)([^<>=]+)$/.exec(term);
-        const c = m && columns.find((c) => c.key.toLowerCase() === m[1].toLowerCase());
-        if (c) {
-          const want = +m[3];
-          return (r) => {
-            const v = c.get(r);
-            if (v == null) return false;
-            if (m[2] === "=") return c.text ? String(v).toLowerCase() === m[3].toLowerCase() : v === want;
-            return m[2] === ">" ? v > want : m[2] === "<" ? v < want : m[2] === ">=" ? v >= want : v <= want;
-          };
+        if (/[<>=]/.test(term)) {
+          const c = condition(term, fault);
+          if (!c) return () => true;
+          // A condition that all runs or none meet is often one in another unit.
+          const valued = runs.map(c.get).filter((v) => v != null);
+          const met = runs.filter(c.test).length;
+          if (!c.column.text && valued.length && (met === 0 || met === valued.length))
+            faults.push(`${term}: ${met ? "met by all runs that have a value" : "met by none"}; ${c.column.key} goes from ${plain(d3.min(valued))} to ${plain(d3.max(valued))}${c.column.unit ? ` ${c.column.unit}` : ""}`);
+          return c.test;
         }
         const word = term.toLowerCase();
         return (r) => String(r.run) === word || columns.some((c) => c.text && String(c.get(r) ?? "").toLowerCase().includes(word));
@@ -550,13 +591,15 @@
       const all = conditions(), w = $("raw-workload").value, m = $("raw-mode").value, o = $("raw-outcome").value, only = $("raw-selected").checked;
       rows = runs.filter((r) => (!w || data.sets[r.set].name === w) && (!m || label(r) === m) && (!o || fixed[6].get(r) === o) && (!only || selected.has(r.id)) && all.every((f) => f(r)));
       rows.sort(compare);
+      $("raw-error").hidden = faults.length === 0;
+      $("raw-error").textContent = faults.join("; ");
       if (!stay) page = 0;
       render();
     }
     function render() {
       const lastPage = Math.max(0, Math.ceil(rows.length / size) - 1);
       page = Math.min(page, lastPage);
-      const shownColumns = columns.filter((c) => c.key === "run" || rows.some((r) => c.get(r) != null));
+      const shownColumns = columnsShown();
       $("raw-head").replaceChildren(el("th", { scope: "col" }, el("span", { class: "hidden" }, "selected")), ...shownColumns.map((c) =>
         el("th", { scope: "col", class: c.text ? "" : "number", "aria-sort": c === sort.column ? (sort.down ? "descending" : "ascending") : "none" },
           el("button", { type: "button", onclick: () => { sort = { column: c, down: c === sort.column && !sort.down }; refresh(); focusHead(c); } }, c.unit ? `${c.key}, ${c.unit}` : c.key))));
@@ -570,11 +613,24 @@
               el("td", { class: c.text ? "" : "number", "data-column": c.key, title: !c.text && v != null ? String(v) : null }, c.text ? v ?? "" : plain(v));
           }));
       }));
+      pin();
       $("raw-count").textContent = rows.length ? `${page * size + 1} to ${Math.min(rows.length, (page + 1) * size)} of ${rows.length} runs` : "no run matches";
       $("raw-previous").disabled = page === 0;
       $("raw-next").disabled = page === lastPage;
     }
-    function focusHead(c) { $("raw-head").children[1 + columns.filter((k) => k.key === "run" || rows.some((r) => k.get(r) != null)).indexOf(c)].firstChild.focus(); }
+    function focusHead(c) { $("raw-head").children[1 + columnsShown().indexOf(c)].firstChild.focus(); }
+    // Where no run matches, the head stays that of all.
+    function columnsShown() {
+      const of = rows.length ? rows : runs;
+      return columns.filter((c) => c.key === "run" || of.some((r) => c.get(r) != null));
+    }
+    // What names a run stays in sight while the rest scrolls.
+    function pin() {
+      const n = innerWidth < 760 ? 2 : 4, heads = [...$("raw-head").children].slice(0, n);
+      let left = 0;
+      const at = heads.map((th) => { const was = left; left += th.getBoundingClientRect().width; return was; });
+      for (const tr of [$("raw-head"), ...$("raw-body").children]) at.forEach((x, i) => { tr.children[i].classList.add("pinned"); tr.children[i].style.left = x + "px"; });
+    }
     function paintSelection() {
       for (const tr of $("raw-body").children) {
         const on = selected.has(+tr.dataset.id);
@@ -595,7 +651,13 @@
   }
   for (const b of document.querySelectorAll("button.bad")) {
     const wanted = new Set(b.dataset.runs.split(" ").map(Number));
-    b.addEventListener("click", (e) => select(runsOf(+b.dataset.set).filter((r) => counts(r) && wanted.has(r.run)).map((r) => r.id), e.shiftKey ? "add" : "only"));
+    b.addEventListener("click", (e) => {
+      select(runsOf(+b.dataset.set).filter((r) => counts(r) && wanted.has(r.run)).map((r) => r.id), e.shiftKey ? "add" : "only");
+      // To where they are to be seen: the strip of the section, or the first of the workload.
+      const strips = [...document.querySelectorAll('.plot[data-kind="strip"]')];
+      const strip = b.closest("section").querySelector('.plot[data-kind="strip"]') || strips.find((p) => data.figures[+p.dataset.figure].set === +b.dataset.set);
+      if (strip) strip.closest("figure").scrollIntoView({ block: "center" });
+    });
   }
   for (const host of document.querySelectorAll(".plot")) plots.push(new Plot(host));
   for (const s of document.querySelectorAll("select.counter")) {
