@@ -338,7 +338,7 @@ func (a *Attribution) line(better metric.Direction) string {
 		return head + "; " + a.Standing.standingWords(len(a.Slow), a.Counters)
 	}
 	if len(sure) == 0 {
-		return fmt.Sprintf("%s; none of %d counters is sure to go with %s runs (rank correlation)", head, a.Counters, bad)
+		return fmt.Sprintf("%s; none of %d %s is sure to go with %s runs (rank correlation)", head, a.Counters, plural(a.Counters, "counter"), bad)
 	}
 	var parts []string
 	for _, c := range sure {
@@ -421,7 +421,7 @@ func (c *Cause) standingWords(slow, examined int) string {
 	if slow == 1 {
 		bound = ""
 	}
-	return fmt.Sprintf("%s had %s%s %s, no other run more than %s (seen, not tested: the plainest of %d counters)", who(slow), shortNumber(c.InSlow), bound, c.Words, shortNumber(c.most), examined)
+	return fmt.Sprintf("%s had %s%s %s, no other run more than %s (seen, not tested: the plainest of %d %s)", who(slow), shortNumber(c.InSlow), bound, c.Words, shortNumber(c.most), examined, plural(examined, "counter"))
 }
 
 // shortNumber writes a count or a time as a person would say it.

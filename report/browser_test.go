@@ -506,17 +506,95 @@ func TestPageTable(t *testing.T) {
 	if got := b.text("raw-count"); got != "1 to 1 of 1 runs" {
 		t.Errorf("filtered by reason and mode, the table says %q", got)
 	}
+	for text, want := range map[string]string{
+		"wall>":         "wall>: a value is missing",
+		"in>1":          "in>1: in could be interrupts, involuntary_switches",
+		"frob>1":        "frob>1: no column is called frob",
+		"mode>goset":    "mode>goset: mode holds words; only = can be asked of it",
+		"wall>fast":     "wall>fast: fast is no number",
+		"rate>12000":    "rate>12000: met by all runs that have a value; rate goes from ",
+		"involuntary>1": "",
+		"mode=goset":    "",
+	} {
+		filter(text)
+		if got := b.text("raw-error"); !strings.HasPrefix(got, want) || (want == "") != !b.visible("raw-error") {
+			t.Errorf("of %q the table says %q, want %q", text, got, want)
+		}
+	}
+	heads := eval[int](b, `(document.getElementById("raw-filter").value = "", document.getElementById("raw-filter").dispatchEvent(new Event("input")), document.querySelectorAll("#raw-head th").length)`)
 	filter("nosuchword")
+	if got := eval[int](b, `document.querySelectorAll("#raw-head th").length`); got != heads {
+		t.Errorf("without a run the head has %d columns, before %d", got, heads)
+	}
 	if got := b.text("raw-count"); got != "no run matches" {
 		t.Errorf("filtered by nonsense, the table says %q", got)
 	}
 	filter("")
+	// Scrolled to its end, the table still names its runs.
+	pinned := eval[[]string](b, `(() => {
+		const s = document.getElementById("raw-table").parentElement;
+		s.scrollLeft = s.scrollWidth;
+		const edge = s.getBoundingClientRect().left, tr = document.querySelector("#raw-body tr");
+		return [...tr.children].filter(td => { const r = td.getBoundingClientRect(); return r.left >= edge - 1 && r.left < edge + 400 && td.classList.contains("pinned"); }).map(td => td.textContent);
+	})()`)
+	if scrolls := eval[bool](b, `document.getElementById("raw-table").parentElement.scrollLeft > 0`); scrolls && len(pinned) != 4 {
+		t.Errorf("scrolled, the table shows %q of a run's names", pinned)
+	}
 	b.do(chromedp.SetValue("#raw-mode", "taskset", chromedp.ByQuery))
 	eval[any](b, `document.getElementById("raw-mode").dispatchEvent(new Event("input"))`)
 	if got := b.text("raw-count"); !strings.HasSuffix(got, " of 42 runs") { // 20 blocks and the warm-up, twice
 		t.Errorf("the table of taskset says %q", got)
 	}
 	b.clean()
+}
+
+// TestPageFirstScreen: what was found stands above every table and in its
+// colour, the picture of all comparisons is on the first screen, and the
+// self-check follows.
+func TestPageFirstScreen(t *testing.T) {
+	set := pageFixture(20)
+	p, _ := buildPage(t, set, fixtureOptions(set))
+	b := openPage(t, htmlOf(t, p), 1280, 900)
+	heads := eval[[]string](b, `[...document.querySelectorAll("#headlines li")].map(l => l.className + " " + l.textContent)`)
+	if len(heads) < 3 || !strings.HasPrefix(heads[0], "gain goset is steadier than unpinned on ") {
+		t.Errorf("the headlines are %q", heads)
+	}
+	if green := eval[string](b, `getComputedStyle(document.querySelector("#headlines li.gain")).color`); green != "rgb(11, 107, 46)" {
+		t.Errorf("what is clear is %s, want green", green)
+	}
+	if !eval[bool](b, `!!(document.getElementById("headlines").compareDocumentPosition(document.querySelector("table")) & Node.DOCUMENT_POSITION_FOLLOWING)`) {
+		t.Error("a table stands before the headlines")
+	}
+	box := eval[[]float64](b, `(() => { const r = document.getElementById("forest").getBoundingClientRect(); return [r.top, r.bottom, r.right, document.getElementById("forest").parentElement.scrollWidth - document.getElementById("forest").parentElement.clientWidth]; })()`)
+	if box[0] < 0 || box[1] > 900 || box[3] > 0 {
+		t.Errorf("the picture reaches from %.0f to %.0f of 900, and %.0f pixels of it are cut off", box[0], box[1], box[3])
+	}
+	// Each comparison has its point and bar, where the numbers beside it are.
+	n := 0
+	for i := range p.Document.Tables {
+		n += len(p.Document.Tables[i].Contrasts)
+	}
+	if rows := eval[int](b, `[...document.querySelectorAll("#forest tbody tr")].filter(r => r.querySelectorAll(".point").length === 2 && r.querySelectorAll(".bar").length === 2).length`); rows != n || n == 0 {
+		t.Errorf("%d rows have both pictures, want %d", rows, n)
+	}
+	if c := eval[string](b, `(() => { const r = [...document.querySelectorAll("#forest tbody tr")].find(r => r.textContent.includes("goset")); return [...r.querySelectorAll(".chip")].map(c => c.textContent).join(); })()`); !strings.Contains(c, "steadier") {
+		t.Errorf("goset's verdicts are %q", c)
+	}
+	b.screen("first-1280x900.png")
+	b.clean()
+}
+
+// screen writes what the window shows.
+func (b *browser) screen(name string) {
+	dir := os.Getenv("GOSET_SHOTS")
+	if dir == "" {
+		return
+	}
+	var png []byte
+	b.do(chromedp.CaptureScreenshot(&png))
+	if err := os.WriteFile(filepath.Join(dir, name), png, 0o666); err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 // TestPageLooks: light, dark, narrow and printed.
@@ -554,6 +632,14 @@ func TestPageLooks(t *testing.T) {
 		t.Errorf("the button's dark is %s", got)
 	}
 	media("print", "dark")
+	for _, gone := range []string{"button.bad", "#raw-filter", "select.counter", "#theme"} {
+		if n := eval[int](b, `[...document.querySelectorAll("`+gone+`")].filter(e => e.checkVisibility()).length`); n > 0 {
+			t.Errorf("printed, %d of %s are to be seen", n, gone)
+		}
+	}
+	if n := eval[int](b, `[...document.querySelectorAll("details > :not(summary)")].filter(e => e.getBoundingClientRect().height === 0 && e.textContent.trim()).length`); n > 0 {
+		t.Errorf("printed, %d folded parts stay closed", n)
+	}
 	if got := paper(); got != white || eval[string](b, `getComputedStyle(document.querySelector("nav")).display`) != "none" {
 		t.Errorf("printed, the paper is %s or the links stand", got)
 	}

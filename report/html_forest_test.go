@@ -1,0 +1,157 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"goset/metric"
+	"goset/stats"
+)
+
+// TestForestCell: better is to the left, whichever way the metric goes; what
+// lies beyond the track is marked; what is absent has no mark.
+func TestForestCell(t *testing.T) {
+	scale := forestScale{math.Log(4)}
+	of := func(v, lo, hi float64) *Estimate {
+		return &Estimate{Value: stats.Value{V: v, OK: true}, Interval: stats.Interval{Lo: lo, Hi: hi, OK: true}}
+	}
+	for _, c := range []struct {
+		e                  *Estimate
+		mirror             bool
+		point, left, width float64
+		over               [2]bool
+	}{
+		{of(1, 0.5, 2), false, 50, 25, 50, [2]bool{}},
+		{of(2, 1, 4), false, 75, 50, 50, [2]bool{}},
+		{of(2, 1, 4), true, 25, 0, 50, [2]bool{}},
+		{of(0.5, 0.01, 1), false, 25, 0, 50, [2]bool{true, false}},
+		{of(0.5, 0.01, 1), true, 75, 50, 50, [2]bool{false, true}},
+		{of(2, 0, math.Inf(1)), false, 75, 0, 100, [2]bool{true, true}},
+	} {
+		var cell forestCell
+		cell.draw(c.e, scale, c.mirror)
+		near := func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
+		if !near(cell.Point, c.point) || !near(cell.Left, c.left) || !near(cell.Width, c.width) || cell.OverLeft != c.over[0] || cell.OverRight != c.over[1] {
+			t.Errorf("%+v, mirror %v: %+v", c.e, c.mirror, cell)
+		}
+	}
+	var none forestCell
+	none.draw(&Estimate{}, scale, false)
+	none.draw(of(-1, -2, 0), scale, false)
+	if none.HasBar || none.HasPoint {
+		t.Errorf("nothing to draw, and drawn: %+v", none)
+	}
+}
+
+// TestForestWords: the words of what is not resolved follow its interval.
+func TestForestWords(t *testing.T) {
+	settle := func(control, blocked, either, near bool, needs stats.Value) string {
+		c := forestCell{Class: "open", Word: string(stats.NotResolved)}
+		k := &Contrast{Control: control}
+		k.N, k.M, k.Blocked = 10, 10, blocked
+		c.settle(k, needs, either, near)
+		return c.Class + " " + c.Word
+	}
+	for i, c := range []struct{ got, want string }{
+		{settle(false, true, true, false, found(75)), "open either way; ~75 rounds"},
+		{settle(false, false, true, false, found(75)), "open either way; ~75 runs"},
+		{settle(false, true, true, false, found(330469)), "open either way; > 1000 rounds"},
+		{settle(false, true, true, false, found(8)), "open either way"},
+		{settle(false, true, false, false, stats.Value{}), "open not resolved"},
+		{settle(true, true, true, false, found(75)), "open no difference, as due"},
+		{settle(true, true, false, true, found(75)), "hint came near"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%d: %q, want %q", i, c.got, c.want)
+		}
+	}
+}
+
+// TestForestFolds: a few tables stand open, of many the rest is folded and none
+// is lost; those that assert something come first.
+func TestForestFolds(t *testing.T) {
+	b := &builder{}
+	m := metric.Metric{Name: "time", Unit: "s", Better: metric.Lower, Shown: true}
+	for w := range 12 {
+		for i, mode := range []string{"base", "x", "y"} {
+			tr := b.treat(fmt.Sprint("w", w), mode, "")
+			for block := range 10 {
+				v := 1 + 0.001*float64((block*7+3*i)%10)
+				if w == 11 && mode == "x" {
+					v *= 0.5
+				}
+				b.run(tr, block+1, map[string]float64{"time": v}, describe(m))
+			}
+		}
+	}
+	p, _ := buildPage(t, b, Options{Treatments: b.treatments, Baseline: "base", ModeFactors: []string{}})
+	f := p.newForest()
+	rows := 0
+	for _, g := range append(f.Shown, f.Folded...) {
+		rows += len(g.Rows)
+	}
+	if f.Count != 24 || rows != 24 || len(f.Folded) == 0 || f.FoldedRows > 24-2 || f.Shown[0].Name != "w11: time" {
+		t.Errorf("%d rows, %d listed, %d folded; first %q", f.Count, rows, f.FoldedRows, f.Shown[0].Name)
+	}
+	claims, open := f.inWords()
+	if len(claims) != 1 || len(open) != 23 || claims[0].Median.Class != "gain" {
+		t.Errorf("%d claims and %d others in words: %+v", len(claims), len(open), claims)
+	}
+	if f := (&Page{Document: &Document{}}).newForest(); f.Count != 0 {
+		t.Errorf("of nothing: %+v", f)
+	}
+}
+
+// TestDescribe: a few words for every mode and workload, none where the text
+// cannot be read.
+func TestDescribe(t *testing.T) {
+	m := fixtureManifest(&builder{})
+	m.Baseline, m.Text = "a", `[plan]
+runs = 10
+baseline = "a"
+[workload.w]
+kernel = "chase"
+[workload.v]
+command = ["./task", "--fast"]
+[workload.v.metric.time]
+pattern = '(\d+)'
+unit = "s"
+[mode.a]
+[mode.b]
+cpus = "quietest"
+steer = true
+fence = [false, true]
+`
+	ws, ms := describeExperiment(m)
+	want := "[{w dependent loads in random order: the latency of memory} {v runs ./task --fast}] " +
+		"[{a as the scheduler places it (the baseline)} {b pinned to the CPUs that a sample shows as quietest, device interrupts off them, fence = false or true}]"
+	if got := fmt.Sprint(ws, " ", ms); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	for _, text := range []string{"", "no = experiment", "["} {
+		m.Text = text
+		if ws, ms := describeExperiment(m); ws != nil || ms != nil {
+			t.Errorf("%q is described as %v, %v", text, ws, ms)
+		}
+	}
+}
+
+// TestMerged: texts that differ in their numbers alone are one.
+func TestMerged(t *testing.T) {
+	for _, c := range []struct {
+		in   []string
+		want string
+	}{
+		{nil, ""},
+		{[]string{"off 0"}, "off 0"},
+		{[]string{"off 0: applied 9", "off 1: applied 10", "off 1: applied 7", "…"}, "off 0 to 1: applied 7 to 10"},
+		{[]string{"0", "on 1"}, "0; on 1"},
+		{[]string{"a", "a 1"}, "a; a 1"},
+		{[]string{"99999999999999999999", "100000000000000000000"}, "99999999999999999999 to 100000000000000000000"},
+	} {
+		if got := merged(c.in); got != c.want {
+			t.Errorf("merged(%q) = %q, want %q", c.in, got, c.want)
+		}
+	}
+}
