@@ -228,14 +228,25 @@ func questions() []about {
 	}
 }
 
-// headlined says which tables the sentences are about: the first metric of
-// every workload, and those that it is known for.
+// headlined says which tables the sentences are about: of every workload those
+// of the metrics that it is known for, or else the first.
 func headlined(tables []Table) []int {
 	var out []int
-	for i := range tables {
-		if i == 0 || tables[i].Name() != tables[i-1].Name() || tables[i].Metric.Shown {
-			out = append(out, i)
+	for from := 0; from < len(tables); {
+		to := from + 1
+		for to < len(tables) && tables[to].Name() == tables[from].Name() {
+			to++
 		}
+		before := len(out)
+		for i := from; i < to; i++ {
+			if tables[i].Metric.Shown {
+				out = append(out, i)
+			}
+		}
+		if len(out) == before {
+			out = append(out, from)
+		}
+		from = to
 	}
 	return out
 }
@@ -264,7 +275,11 @@ func (d *Document) headlines(sequential bool) []Headline {
 		if len(a.clear) == 0 && len(a.hints) > 0 {
 			out = append(out, Headline{Grade: Open, Text: q.nothing})
 		}
-		out = append(append(out, a.hints...), a.same...)
+		out = append(out, a.hints[:min(maxHints, len(a.hints))]...)
+		if more := len(a.hints) - maxHints; more > 0 {
+			out = append(out, Headline{Grade: Hint, Text: fmt.Sprintf("%d further %s: see the verdicts under their tables.", more, plural(more, "hint"))})
+		}
+		out = append(out, a.same...)
 		if len(a.clear)+len(a.same) > 0 || len(a.hints) == 0 { // else that nothing is for certain says it
 			out = append(out, q.silences(a.silent, d.whereNoun())...)
 		}
@@ -385,6 +400,9 @@ func (q *about) answer(pairs []string, byPair map[string][]place) answer {
 	return a
 }
 
+// maxHints is how many hints of one question have a sentence each.
+const maxHints = 4
+
 // maxPlaces is how many workloads one sentence tells of.
 const maxPlaces = 4
 
@@ -404,7 +422,7 @@ func (q *about) word(p place, better int) string {
 func (q *about) clearly(at []place, better int) string {
 	var parts []string
 	for _, p := range at[:min(maxPlaces, len(at))] {
-		parts = append(parts, "on "+p.name()+" "+q.numbers(p))
+		parts = append(parts, "on "+p.name()+", "+q.numbers(p))
 	}
 	if more := len(at) - maxPlaces; more > 0 {
 		parts = append(parts, fmt.Sprintf("and on %d more", more))
@@ -467,37 +485,64 @@ func (d *Document) suiteHeadlines(doubts []string) []Headline {
 	var out []Headline
 	for i := range d.Suite {
 		s := &d.Suite[i]
-		g, end := Clear, "."
+		g, begin, end := Clear, "", "."
 		if len(doubts) > 0 {
-			g, end = Hint, ". Caution: "+strings.Join(doubts, "; ")+"."
+			g, begin, end = Hint, "Hint: ", ". Caution: "+strings.Join(doubts, "; ")+"."
 		}
 		better := 1
-		if s.GeomeanRatio.OK && s.GeomeanRatio.V > 1 {
+		if s.EveryClaim && !(s.LowerPAdj.OK && s.LowerPAdj.V < 1-stats.Level) || !s.EveryClaim && s.GeomeanRatio.OK && s.GeomeanRatio.V > 1 {
 			better = -1
 		}
-		if s.AverageClaim {
-			out = append(out, Headline{g, better, s.Name() + " " + s.AverageText + end, true})
-		}
-		if s.EveryClaim {
-			out = append(out, Headline{g, better, s.Name() + " " + s.EveryText + end, true})
+		switch {
+		case s.EveryClaim:
+			word, p := "steadier", s.LowerPAdj
+			if better < 0 {
+				word, p = "less steady", s.HigherPAdj
+			}
+			out = append(out, Headline{Grade: g, Better: better, Suite: true, Text: begin + fmt.Sprintf("%s is %s than %s on every one of %d workloads%s (%slargest one-sided p_adj %s)%s",
+				s.X, word, s.Y, len(s.Workloads), s.where(), s.size(), formatP(p.V), end)})
+		case s.AverageClaim:
+			out = append(out, Headline{g, better, begin + s.Name() + " " + s.AverageText + end, true})
 		}
 	}
 	return out
+}
+
+func (s *SuiteClaim) where() string {
+	if s.Condition == "" {
+		return ""
+	}
+	return ", condition " + s.Condition
+}
+
+// size is the geometric mean with its interval, for a bracket.
+func (s *SuiteClaim) size() string {
+	if !s.GeomeanRatio.OK {
+		return ""
+	}
+	ci := ""
+	if s.CI.OK {
+		ci = fmt.Sprintf(", 95%% %.2f–%.2f", s.CI.Lo, s.CI.Hi)
+	}
+	return fmt.Sprintf("geometric mean of the sd ratios %.2f×%s; ", s.GeomeanRatio.V, ci)
 }
 
 // disturbed is the sentence about what went with the slow runs.
 func (d *Document) disturbed() *Headline {
 	var found, seen, plain []string
 	cells := 0
-	for _, a := range d.Attributions() {
-		cells++
-		switch sure := a.sure(); {
-		case len(sure) > 0:
-			found = append(found, fmt.Sprintf("%s (%s)", bare(sure[0].Words), a.Label))
-		case a.Standing != nil:
-			seen = append(seen, fmt.Sprintf("%s (%s)", bare(a.Standing.Words), a.Label))
-		case a.Apart:
-			plain = append(plain, a.Label)
+	for _, i := range headlined(d.Tables) {
+		for k := range d.Tables[i].Attributions {
+			a := &d.Tables[i].Attributions[k]
+			cells++
+			switch sure := a.sure(); {
+			case len(sure) > 0:
+				found = append(found, fmt.Sprintf("%s (%s)", bare(sure[0].Words), a.Label))
+			case a.Standing != nil:
+				seen = append(seen, fmt.Sprintf("%s (%s)", bare(a.Standing.Words), a.Label))
+			case a.Apart:
+				plain = append(plain, a.Label)
+			}
 		}
 	}
 	if cells == 0 {

@@ -143,10 +143,23 @@ func scaleOver(points, ends []float64, least, most float64) forestScale {
 
 // ratioTicks are ticks of a scale of ratios.
 func (s forestScale) ratioTicks() []forestTick {
-	var out []forestTick
-	for _, r := range []float64{0.1, 0.2, 0.5, 1, 2, 5, 10} {
-		if x, beyond := s.at(math.Log(r)); !beyond && x > 3 && x < 97 {
-			out = append(out, forestTick{x, fmt.Sprintf("%g×", r)})
+	const apart = 15 // percent of the track that a text needs
+	out := []forestTick{{50, "1×"}}
+	for _, ratios := range [][]float64{{0.5, 1, 2}, {0.2, 1, 5}, {0.1, 1, 10}, {0.2, 0.5, 1, 2, 5}} {
+		var ticks []forestTick
+		closest := 100.0
+		for _, r := range ratios {
+			x, beyond := s.at(math.Log(r))
+			if beyond || x < 3 || x > 97 {
+				continue
+			}
+			if n := len(ticks); n > 0 {
+				closest = min(closest, x-ticks[n-1].At)
+			}
+			ticks = append(ticks, forestTick{x, fmt.Sprintf("%g×", r)})
+		}
+		if closest >= apart && len(ticks) > len(out) {
+			out = ticks
 		}
 	}
 	return out
@@ -180,7 +193,9 @@ func (f *Figure) forestRow(j int, sd, med forestScale) forestRow {
 	row.Median = newForestCell(&c.MedianGrade, &c.Location.Verdict, gain(c.Location.Verdict.Kind, f.Table.Metric.Better), "better", "worse")
 	row.Median.Question = "median"
 	// Better is to the left, as steadier is.
-	row.Median.draw(&r.Median, med, f.Table.Metric.Better == metric.Higher)
+	if f.Table.Metric.Better != metric.Unknown { // else neither side is the better one
+		row.Median.draw(&r.Median, med, f.Table.Metric.Better == metric.Higher)
+	}
 	row.Median.Value = changeOf(c, f.format, c.Location.Change)
 	if c.Location.CI.OK {
 		row.Median.Interval = strings.ReplaceAll(changeInterval(c, f.format), "%", "")
@@ -233,6 +248,7 @@ func (c *forestCell) settle(k *Contrast, needs stats.Value, either, near bool) {
 		switch {
 		case c.Class != "open": // a failed self-check
 			c.Class, c.Word = "loss", "differs from itself"
+		case c.Word == string(stats.NoClaim):
 		case near:
 			c.Class, c.Word = "hint", "came near"
 		default:
