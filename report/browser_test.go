@@ -274,6 +274,10 @@ func TestPageRuns(t *testing.T) {
 	if n := eval[int](b, `document.querySelectorAll('.ring[visibility="visible"]').length`); n < 5 {
 		t.Errorf("the run under the pointer is ringed in %d plots", n)
 	}
+	if tip := b.text("tip"); !strings.Contains(tip, "of its mode's median") || !strings.Contains(tip, "most unusual for its mode") {
+		t.Errorf("the tip does not compare the run with its mode: %s", tip)
+	}
+	b.screen("hover.png")
 	b.mouse(input.MouseMoved, 5, 5)
 	if b.visible("tip") {
 		t.Error("the tip stays when the pointer has left")
@@ -297,6 +301,9 @@ func TestPageRuns(t *testing.T) {
 	r := eval[[]float64](b, `(() => { const r = `+stripOf+`.querySelector(".overlay").getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom]; })()`)
 	b.drag(r[0]+2, r[1]+2, r[2]-2, r[3]-2)
 	total := len(p.Sets[0].Runs)
+	if b.visible("tip") {
+		t.Error("a tip stays after dragging")
+	}
 	if got := b.marked(0, "strip"); got != total {
 		t.Errorf("%d runs are marked after dragging over all %d", got, total)
 	}
@@ -336,6 +343,14 @@ func TestPageRuns(t *testing.T) {
 	}
 	if said := b.text("disturbed"); !strings.Contains(said, "involuntary") {
 		t.Errorf("of what disturbed the runs the page says %q", said)
+	}
+	// From above all sections, what is marked is brought into sight.
+	eval[any](b, `(scrollTo(0, 0), document.querySelector("#disturbed button.bad").click())`)
+	if !eval[bool](b, `(() => { const r = `+stripOf+`.getBoundingClientRect(); return r.top >= 0 && r.bottom <= innerHeight; })()`) {
+		t.Error("marking from the list leaves the marked runs out of sight")
+	}
+	if said := b.text("selection-text"); !strings.Contains(said, "marked in every plot of jitter") {
+		t.Errorf("of the selection the page says %q", said)
 	}
 	b.do(chromedp.Click(`#selection-show`, chromedp.ByQuery))
 	if got, want := eval[int](b, `document.querySelectorAll("#raw-body tr.chosen").length`), b.marked(0, "box"); got != want {

@@ -378,13 +378,13 @@ func (q *about) answer(pairs []string, byPair map[string][]place) answer {
 			at := func(g Grade) []place {
 				return slices.DeleteFunc(slices.Clone(all), func(p place) bool { return q.grade(p.c).Grade != g || q.better(p) != better })
 			}
-			if clear := at(Clear); len(clear) > 0 {
+			for _, clear := range q.byDoubt(at(Clear)) {
 				a.clear = append(a.clear, Headline{Grade: Clear, Better: better, Text: q.clearly(clear, better)})
 				open -= len(clear)
 			}
-			for _, p := range at(Hint) {
-				a.hints = append(a.hints, Headline{Grade: Hint, Better: better, Text: q.hint(p, better)})
-				open--
+			for _, alike := range q.byDoubt(at(Hint)) {
+				a.hints = append(a.hints, Headline{Grade: Hint, Better: better, Text: q.hint(alike, better)})
+				open -= len(alike)
 			}
 		}
 		for _, p := range all {
@@ -418,8 +418,29 @@ func (q *about) word(p place, better int) string {
 	return "lower"
 }
 
+// byDoubt puts the places together whose doubts are the same.
+func (q *about) byDoubt(at []place) [][]place {
+	var order names
+	of := map[string][]place{}
+	for _, p := range at {
+		key := strings.Join(q.grade(p.c).Doubts, "\x00") + "\x00" + q.word(p, q.better(p))
+		order.add(key)
+		of[key] = append(of[key], p)
+	}
+	var out [][]place
+	for _, key := range order.list {
+		out = append(out, of[key])
+	}
+	return out
+}
+
 // clearly is the sentence of a pair about which nothing is in doubt.
 func (q *about) clearly(at []place, better int) string {
+	return fmt.Sprintf("%s is %s than %s %s.", at[0].c.X, q.word(at[0], better), at[0].c.Y, q.places(at))
+}
+
+// places tell where and how much.
+func (q *about) places(at []place) string {
 	var parts []string
 	for _, p := range at[:min(maxPlaces, len(at))] {
 		parts = append(parts, "on "+p.name()+", "+q.numbers(p))
@@ -427,7 +448,7 @@ func (q *about) clearly(at []place, better int) string {
 	if more := len(at) - maxPlaces; more > 0 {
 		parts = append(parts, fmt.Sprintf("and on %d more", more))
 	}
-	return fmt.Sprintf("%s is %s than %s %s.", at[0].c.X, q.word(at[0], better), at[0].c.Y, strings.Join(parts, "; "))
+	return strings.Join(parts, "; ")
 }
 
 // numbers give size, interval and certainty.
@@ -442,8 +463,10 @@ func (q *about) numbers(p place) string {
 	return s
 }
 
-func (q *about) hint(p place, better int) string {
-	return fmt.Sprintf("Hint: %s %s than %s on %s, %s. Caution: %s.", p.c.X, q.word(p, better), p.c.Y, p.name(), q.numbers(p), strings.Join(q.grade(p.c).Doubts, "; "))
+// hint is the sentence of a pair whose claims have the same doubts.
+func (q *about) hint(at []place, better int) string {
+	c := at[0].c
+	return fmt.Sprintf("Hint: %s %s than %s %s. Caution: %s.", c.X, q.word(at[0], better), c.Y, q.places(at), strings.Join(q.grade(c).Doubts, "; "))
 }
 
 // isSame is true of what was asked to be the same and is.

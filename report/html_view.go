@@ -93,7 +93,7 @@ func newPageView(p *Page) (*pageView, error) {
 	}
 	doc := p.Document
 	v := &pageView{
-		Title: firstOf(doc.Title, doc.Experiment, "Report"), Subtitle: subtitle(p), Scope: doc.Scope, Legend: legend(doc.Tables),
+		Title: firstOf(doc.Title, doc.Experiment, "Report"), Subtitle: subtitle(p), Scope: doc.Scope, Legend: pageLegend(doc),
 		LeftText: p.leftText(), SelfCheck: doc.SelfCheck, Notes: doc.Notes, Gates: doc.Gates, Rules: doc.Rules, Suite: fold(suiteFindings(doc)),
 		CSS: template.CSS(pageCSS), JS: template.JS(pageJS), D3: template.JS(pageD3), Data: template.HTML(packed),
 	}
@@ -109,6 +109,16 @@ func newPageView(p *Page) (*pageView, error) {
 	v.Unchecked = !doc.SelfCheck.Ran && doc.Manifest != nil && len(doc.Contrasts()) > 0
 	v.Sections, err = p.sections()
 	return v, err
+}
+
+// pageLegend is the legend of the text without the columns that the page does
+// not have.
+func pageLegend(doc *Document) string {
+	s := legend(doc.Tables)
+	if len(doc.Contrasts()) > 0 {
+		s = strings.Replace(s, ratioLegend, "", 1)
+	}
+	return s
 }
 
 // headlineView is a headline with its colour.

@@ -193,12 +193,14 @@ func (p *textInk) foot(d *Document) {
 	}
 }
 
+const ratioLegend = " ×median and ×sd: against the baseline."
+
 // legend says once what the columns are.
 func legend(tables []Table) string {
 	s := "Over runs: median with its order-statistic interval (coverage at least 95%), sd with n − 1, CV = sd/mean, spread = (max − min)/median."
 	for i := range tables {
 		if tables[i].Baseline != "" {
-			s += " ×median and ×sd: against the baseline."
+			s += ratioLegend
 			break
 		}
 	}

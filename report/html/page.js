@@ -48,6 +48,7 @@
   const counterOf = (r, c) => data.sets[r.set].counterValues[c][r.i];
 
   const plain = (v) => (v == null ? "-" : String(+v.toPrecision(7)));
+  const brief = (v) => (Math.abs(v) >= 1e7 ? v.toExponential(3).replace("e+", "e") : String(+v.toPrecision(Math.abs(v) >= 1000 ? 7 : 4)));
   const shown = (f, v) => {
     const s = (v * f.factor).toFixed(f.decimals);
     return s.length > 14 ? (v * f.factor).toExponential(4) : s;
@@ -132,7 +133,7 @@
       const { rank, mid } = unusual(r);
       counters.sort((a, b) => rank(b) - rank(a));
       dl.append(el("dt", { class: "head" }, "most unusual for its mode"), el("dd", { class: "head" }, "here"), el("dd", { class: "head" }, "median"));
-      for (const [name, v] of counters.slice(0, most)) dl.append(el("dt", {}, name), el("dd", {}, plain(v)), el("dd", {}, plain(+mid(name).toPrecision(4))));
+      for (const [name, v] of counters.slice(0, most)) dl.append(el("dt", {}, name), el("dd", {}, brief(v)), el("dd", {}, brief(mid(name))));
       tip.append(dl);
       if (counters.length > most) tip.append(el("div", { class: "more" }, `${counters.length - most} more in the raw table`));
     }
@@ -574,7 +575,7 @@
           const valued = runs.map(c.get).filter((v) => v != null);
           const met = runs.filter(c.test).length;
           if (!c.column.text && valued.length && (met === 0 || met === valued.length))
-            faults.push(`${term}: ${met ? "met by all runs that have a value" : "met by none"}; ${c.column.key} goes from ${plain(d3.min(valued))} to ${plain(d3.max(valued))}${c.column.unit ? ` ${c.column.unit}` : ""}`);
+            faults.push(`${term}: ${met ? "met by all runs that have a value" : "met by none"}; ${c.column.key} goes from ${brief(d3.min(valued))} to ${brief(d3.max(valued))}${c.column.unit ? ` ${c.column.unit}` : ""}`);
           return c.test;
         }
         const word = term.toLowerCase();
