@@ -94,7 +94,7 @@ const mostExplained = 6
 func (p *Page) slowRuns() slowRuns {
 	s := slowRuns{Sentence: p.Document.Disturbed}
 	var even []string
-	for _, i := range headlined(p.Document.Tables) {
+	for _, i := range p.headlined() {
 		f := &p.Figures[i]
 		set := slices.Index(p.Sets, f.Set)
 		quiet := map[int]bool{}

@@ -57,7 +57,7 @@ const maxForest = 18
 func (p *Page) newForest() forest {
 	var f forest
 	var at []int
-	for _, i := range headlined(p.Document.Tables) {
+	for _, i := range p.headlined() {
 		if len(p.Figures[i].Table.Contrasts) > 0 {
 			at = append(at, i)
 		}
@@ -87,6 +87,11 @@ func (p *Page) newForest() forest {
 	}
 	f.SDTicks, f.MedTicks = sd.ratioTicks(), med.changeTicks()
 	return f
+}
+
+// headlined are the figures of the tables that headlines are about.
+func (p *Page) headlined() []int {
+	return headlined(p.Document.Tables[:min(len(p.Document.Tables), len(p.Figures))])
 }
 
 // forestScale maps logarithms of ratios onto a track, symmetric about 0.
