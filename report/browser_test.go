@@ -266,7 +266,7 @@ func TestPageRuns(t *testing.T) {
 	if !b.visible("tip") {
 		t.Fatal("hovering over a run shows nothing")
 	}
-	for _, want := range []string{"unpinned", "run 1 of its mode", "block 1", "CPU any", "involuntary_switches", "interrupts", "time "} {
+	for _, want := range []string{"unpinned", "run 1 of its mode", "round 1", "CPU any", "involuntary_switches", "interrupts", "time "} {
 		if tip := b.text("tip"); !strings.Contains(tip, want) {
 			t.Errorf("the tip lacks %q: %s", want, tip)
 		}
@@ -423,7 +423,7 @@ func TestPageKeyboard(t *testing.T) {
 	}
 	b.keys("End")
 	said := b.text("live")
-	for _, want := range []string{"block 8", "CPU", "involuntary_switches"} {
+	for _, want := range []string{"round 8", "CPU", "involuntary_switches"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the last run is said as %q, without %q", said, want)
 		}

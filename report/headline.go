@@ -219,10 +219,10 @@ type about struct {
 
 func questions() []about {
 	return []about{
-		{"Steadiness", "On no single workload is a mode steadier or less steady for certain.", "steadier", "less steady", func(c *Contrast) *Appraisal { return &c.SpreadGrade }, func(c *Contrast) *stats.Verdict { return &c.Spread.Verdict },
+		{"Steadiness", "On no single workload is a mode steadier or less steady for certain", "steadier", "less steady", func(c *Contrast) *Appraisal { return &c.SpreadGrade }, func(c *Contrast) *stats.Verdict { return &c.Spread.Verdict },
 			func(p place) int { return gain(p.c.Spread.Verdict.Kind, metric.Lower) },
 			func(p place) string { return "sd " + sdRatio(p.c) }, func(c *Contrast) stats.Value { return c.Spread.PAdj }},
-		{"The median", "On no single workload does a median differ for certain.", "better", "worse", func(c *Contrast) *Appraisal { return &c.MedianGrade }, func(c *Contrast) *stats.Verdict { return &c.Location.Verdict },
+		{"The median", "On no single workload does a median differ for certain", "better", "worse", func(c *Contrast) *Appraisal { return &c.MedianGrade }, func(c *Contrast) *stats.Verdict { return &c.Location.Verdict },
 			func(p place) int { return gain(p.c.Location.Verdict.Kind, p.t.Metric.Better) },
 			func(p place) string { return "median " + p.t.change(p.c) }, func(c *Contrast) stats.Value { return c.Location.PAdj }},
 	}
@@ -273,7 +273,7 @@ func (d *Document) headlines(sequential bool) []Headline {
 			out = append(out, suite...)
 		}
 		if len(a.clear) == 0 && len(a.hints) > 0 {
-			out = append(out, Headline{Grade: Open, Text: q.nothing})
+			out = append(out, Headline{Grade: Open, Text: q.nothing + notEven(a.silent) + "."})
 		}
 		out = append(out, a.hints[:min(maxHints, len(a.hints))]...)
 		if more := len(a.hints) - maxHints; more > 0 {
@@ -416,6 +416,20 @@ func (q *about) word(p place, better int) string {
 		return "higher"
 	}
 	return "lower"
+}
+
+// notEven names those of which nothing is resolved anywhere.
+func notEven(list []silence) string {
+	var who names
+	for _, s := range list {
+		if s.left == s.all {
+			who.add(s.x)
+		}
+	}
+	if len(who.list) == 0 {
+		return ""
+	}
+	return "; for " + enumerate(who.list) + " nothing at all is resolved"
 }
 
 // byDoubt puts the places together whose doubts are the same.

@@ -116,7 +116,7 @@ func newPageView(p *Page) (*pageView, error) {
 func pageLegend(doc *Document) string {
 	s := legend(doc.Tables)
 	if len(doc.Contrasts()) > 0 {
-		s = strings.Replace(s, ratioLegend, "", 1)
+		s = strings.Replace(s, ratioLegend, "", 1) + " (min): the smallest p that so many rounds can give."
 	}
 	return s
 }

@@ -100,7 +100,7 @@
     }
     const n = numberOf(r, m);
     lines.push(n ? `run ${n} of its mode (plan run ${r.run})` : `plan run ${r.run}${r.attempt > 1 ? `, attempt ${r.attempt}` : ""}`);
-    lines.push(r.block === 0 ? "warm-up" : `block ${r.block}, place ${r.position}`);
+    lines.push(r.block === 0 ? "warm-up" : `round ${r.block}, place ${r.position}`);
     lines.push(`CPU ${r.cpus || "any"}`);
     if (r.outcome !== "kept") lines.push(`${r.outcome}${r.reason ? ": " + r.reason : ""}`);
     return lines;
