@@ -47,7 +47,7 @@ func NewPage(ctx context.Context, d *Data, doc *Document, src Source, opts Optio
 // HTML writes a page that needs nothing but itself: the tables and words are
 // in its text, the runs are embedded compressed, and its script draws them.
 func HTML(w io.Writer, p *Page) error {
-	t, err := template.New("page").Parse(pageTemplate)
+	t, err := template.New("page").Funcs(template.FuncMap{"long": isLong}).Parse(pageTemplate)
 	if err != nil {
 		return err
 	}
@@ -57,6 +57,10 @@ func HTML(w io.Writer, p *Page) error {
 	}
 	return t.Execute(w, v)
 }
+
+// isLong says that a name has to be broken into lines in a table that must fit
+// the page.
+func isLong(name string) bool { return len([]rune(name)) > 24 }
 
 // PageFile is the name of the page in a result folder.
 const PageFile = "report.html"
