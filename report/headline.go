@@ -219,10 +219,10 @@ type about struct {
 
 func questions() []about {
 	return []about{
-		{"Steadiness", "On no single workload is a mode steadier or less steady for certain", "steadier", "less steady", func(c *Contrast) *Appraisal { return &c.SpreadGrade }, func(c *Contrast) *stats.Verdict { return &c.Spread.Verdict },
+		{"Steadiness", "Steadiness: on no single workload is a mode steadier or less steady for certain", "steadier", "less steady", func(c *Contrast) *Appraisal { return &c.SpreadGrade }, func(c *Contrast) *stats.Verdict { return &c.Spread.Verdict },
 			func(p place) int { return gain(p.c.Spread.Verdict.Kind, metric.Lower) },
 			func(p place) string { return "sd " + sdRatio(p.c) }, func(c *Contrast) stats.Value { return c.Spread.PAdj }},
-		{"The median", "On no single workload does a median differ for certain", "better", "worse", func(c *Contrast) *Appraisal { return &c.MedianGrade }, func(c *Contrast) *stats.Verdict { return &c.Location.Verdict },
+		{"The median", "Median: on no single workload does one differ for certain", "better", "worse", func(c *Contrast) *Appraisal { return &c.MedianGrade }, func(c *Contrast) *stats.Verdict { return &c.Location.Verdict },
 			func(p place) int { return gain(p.c.Location.Verdict.Kind, p.t.Metric.Better) },
 			func(p place) string { return "median " + p.t.change(p.c) }, func(c *Contrast) stats.Value { return c.Location.PAdj }},
 	}
@@ -429,7 +429,7 @@ func notEven(list []silence) string {
 	if len(who.list) == 0 {
 		return ""
 	}
-	return "; for " + enumerate(who.list) + " nothing at all is resolved"
+	return "; for " + enumerate(who.list) + " not even a hint"
 }
 
 // byDoubt puts the places together whose doubts are the same.
@@ -594,14 +594,14 @@ func (d *Document) disturbed() *Headline {
 		h.Grade = Hint
 		h.Text = "With slow runs came, seen and not tested: " + enumerate(seen) + "."
 	default:
-		h.Text = "No disturbance was found that goes with slow runs."
+		h.Text = "No counter of the kernel goes with the slow runs."
 	}
 	if len(found) > 0 && len(seen) > 0 {
 		h.Text += " Seen and not tested: " + enumerate(seen) + "."
 	}
 	switch {
 	case len(plain) > 0:
-		h.Text += fmt.Sprintf(" Slow runs without an explanation in the counters: %s.", enumerate(plain))
+		h.Text += fmt.Sprintf(" Slow runs without an explanation: %s.", enumerate(plain))
 	case len(found)+len(seen) == 0:
 		h.Text += " No run sticks out as slow either."
 	}
