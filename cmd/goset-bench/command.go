@@ -54,6 +54,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return code
 	}
 	root := a.root()
+	if err := completeFlags(root); err != nil {
+		fmt.Fprintf(stderr, "goset-bench: cannot prepare completion: %v\n", err)
+		return exitFailed
+	}
 	root.SetArgs(cli.OneDash(args))
 	root.SetIn(stdin)
 	root.SetOut(stdout)

@@ -25,7 +25,8 @@ no rounds, so whole samples are compared.
 that and the change is sure, which is to say found after Holm's correction.`,
 		Example: `  goset-bench compare results/monday results/tuesday
   goset-bench compare -fail-on "median>3%" before after`,
-		Args: cobra.ExactArgs(2),
+		ValidArgsFunction: completeResults,
+		Args:              cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.compare(cmd, args, &f, failOn)
 		},

@@ -37,7 +37,8 @@ hyperfine file has a mode for each command.
 
 -rules prints Hoefler and Belli's twelve rules for reporting measurements, each
 with pass, fail or not applicable and the reason.`,
-		Args: cobra.MinimumNArgs(1),
+		ValidArgsFunction: completeResults,
+		Args:              cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.report(cmd, args, &f)
 		},

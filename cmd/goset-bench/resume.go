@@ -21,7 +21,8 @@ func (a *app) resumeCommand() *cobra.Command {
 that has a record is repeated. An experiment that has changed since is refused
 with a diff; -as-recorded goes on with the recorded one. The tables at the end
 hold the runs of all sessions.`,
-		Args: cobra.ExactArgs(1),
+		ValidArgsFunction: completeResults,
+		Args:              cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.resume(cmd, args[0], asRecorded, &f)
 		},
