@@ -118,7 +118,7 @@ func (here limits) refuse(e *harness.Experiment) error {
 	case len(here.loads) > 0:
 		return failed(fmt.Errorf("this machine has no place for the load that experiment %q asks for", e.Name))
 	case here.layers.Err() != nil:
-		return failed(fmt.Errorf("this machine cannot hold %d layers that experiment %q asks for", len(here.layers.Refused()), e.Name))
+		return failed(fmt.Errorf("this machine cannot hold %s that experiment %q asks for", counted(len(here.layers.Refused()), "layer"), e.Name))
 	}
 	return nil
 }
