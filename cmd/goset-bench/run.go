@@ -76,7 +76,7 @@ func addPlanFlags(fs *pflag.FlagSet, set *[]string) {
 
 // addCommandFlags are the flags that describe `run -- COMMAND`.
 func addCommandFlags(fs *pflag.FlagSet, f *runFlags) {
-	fs.IntVarP(&f.n, "n", "n", 1, "CPUs that mode goset takes; with -- COMMAND only")
+	fs.IntVarP(&f.n, "n", "n", 1, "CPUs that modes taskset and goset take; with -- COMMAND only")
 	fs.StringSliceVar(&f.modes, "modes", []string{"unpinned", "taskset", "goset"}, "modes to compare; with -- COMMAND only")
 }
 
