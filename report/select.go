@@ -38,6 +38,19 @@ func (d *Data) selectMetrics(name string, opts Options) ([]int, error) {
 	return out, nil
 }
 
+// MetricNames are the names of the metrics of all workloads, each once; none
+// where no run has described one.
+func (d *Data) MetricNames() []string {
+	var names []string
+	for _, w := range d.workloads {
+		for _, m := range w.metrics {
+			names = append(names, m.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // maxFound is how many numbers that nobody declared are shown unasked.
 const maxFound = 12
 

@@ -85,6 +85,7 @@ func (a *app) report(cmd *cobra.Command, args []string, f *reportFlags) error {
 		if err != nil {
 			return err
 		}
+		f.table.warn(a.stderr, r.data, opt.Metrics)
 		if err := a.write(cmd.Context(), r, args[0], true, "text", style); err != nil {
 			return err
 		}
@@ -99,6 +100,7 @@ func (a *app) reprint(cmd *cobra.Command, src report.Source, opt report.Options,
 	if err != nil {
 		return failed(err)
 	}
+	f.table.warn(a.stderr, data, opt.Metrics)
 	if flag := cmd.Flags().Lookup("baseline"); flag.Changed {
 		if opt.Baseline = flag.Value.String(); !data.HasMode(opt.Baseline) {
 			return usagef("cannot compare with -baseline %q: no such mode (there are %s)", opt.Baseline, data.ModeNames())

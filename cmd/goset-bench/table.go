@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -117,6 +118,21 @@ func (f *tableFlags) check() (metrics []*regexp.Regexp, err error) {
 	return metrics, nil
 }
 
+// warn says which of -metrics is the name of no metric there is: the table
+// would lack it in silence. It is no fault: who prefers a metric always has it
+// in config.toml, for experiments without it too.
+func (f *tableFlags) warn(w io.Writer, data *report.Data, metrics []*regexp.Regexp) {
+	names := data.MetricNames()
+	if len(names) == 0 {
+		return
+	}
+	for i, re := range metrics {
+		if !slices.ContainsFunc(names, re.MatchString) {
+			fmt.Fprintf(w, "goset-bench: warning: -metrics %q is the name of no metric here%s; -all shows all\n", f.metrics[i], cli.Nearest(f.metrics[i], names))
+		}
+	}
+}
+
 // reading is a source read once: what all inks print.
 type reading struct {
 	src  report.Source
@@ -143,22 +159,15 @@ func (r *reading) page(ctx context.Context) (*report.Page, error) {
 }
 
 // write puts the derived files, and the page where it is asked for, into a
-// result folder and the tables on stdout.
+// result folder and the tables on stdout: those also where the folder takes no
+// more, because hours of runs are in them.
 func (a *app) write(ctx context.Context, r *reading, dir string, withPage bool, format string, style tableStyle) error {
-	if err := report.WriteDocument(ctx, dir, r.data, r.doc, r.src, r.opt); err != nil {
-		return failed(err)
-	}
-	if withPage {
-		page, err := r.page(ctx)
-		if err != nil {
-			return failed(err)
-		}
-		if err := report.WriteHTML(dir, page); err != nil {
-			return failed(err)
-		}
-	}
+	unwritten := r.writeFiles(ctx, dir, withPage)
 	if err := a.print(ctx, r, format, style); err != nil {
-		return err
+		return failed(errors.Join(err, unwritten))
+	}
+	if unwritten != nil {
+		return failed(fmt.Errorf("%w\nEvery run is in its records; mend that, then: goset-bench report -write %s", unwritten, dir))
 	}
 	// What a program reads is not to end in a line for people.
 	where := a.stdout
@@ -170,6 +179,18 @@ func (a *app) write(ctx context.Context, r *reading, dir string, withPage bool, 
 		fmt.Fprintf(where, "page: %s\n", filepath.Join(dir, report.PageFile))
 	}
 	return nil
+}
+
+// writeFiles writes what is derived from the records.
+func (r *reading) writeFiles(ctx context.Context, dir string, withPage bool) error {
+	if err := report.WriteDocument(ctx, dir, r.data, r.doc, r.src, r.opt); err != nil || !withPage {
+		return err
+	}
+	page, err := r.page(ctx)
+	if err != nil {
+		return err
+	}
+	return report.WriteHTML(dir, page)
 }
 
 // formats are the inks that print knows, for messages and help.

@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -131,7 +133,7 @@ func (w *work) admit(e *harness.Experiment) error {
 		fmt.Fprintf(w.stderr, "goset-bench: warning: %v; going on without it\n", f)
 	}
 	if err := findings.Err(); err != nil {
-		return failed(fmt.Errorf("cannot run experiment %q here:\n%w\nRun it without them: -best-effort, or -set %s", e.Name, err, withoutLayer(findings)))
+		return failed(fmt.Errorf("cannot run experiment %q here:\n%w\nRun it without them: -best-effort, or %s", e.Name, err, withoutLayers(findings)))
 	}
 	if faults := loadFaults(e, w.allowed); len(faults) > 0 {
 		return failed(fmt.Errorf("cannot run experiment %q here:\n%w", e.Name, errors.Join(faults...)))
@@ -163,10 +165,25 @@ func taskUser(prefs *preferences) string {
 	return prefs.text("user", isolation.SudoCaller(os.Getenv, os.Geteuid()))
 }
 
-// withoutLayer is the setting that would leave out the first refused layer.
-func withoutLayer(findings isolation.Findings) string {
-	f := findings.Refused()[0]
-	return fmt.Sprintf("mode.%s.optional='[%q]'", f.Mode, f.Layer)
+// withoutLayers are the settings that leave out every refused layer. optional
+// replaces the list of the mode, so that what was optional before stays in it.
+func withoutLayers(findings isolation.Findings) string {
+	var modes, settings []string
+	for _, f := range findings.Refused() {
+		if !slices.Contains(modes, f.Mode) {
+			modes = append(modes, f.Mode)
+		}
+	}
+	for _, mode := range modes {
+		var layers []string
+		for _, f := range findings {
+			if layer := strconv.Quote(f.Layer); f.Mode == mode && !slices.Contains(layers, layer) {
+				layers = append(layers, layer)
+			}
+		}
+		settings = append(settings, fmt.Sprintf("-set mode.%s.optional='[%s]'", mode, strings.Join(layers, ", ")))
+	}
+	return strings.Join(settings, " ")
 }
 
 // layerFindings asks isolation about every mode that the treatments use, and
@@ -273,14 +290,19 @@ func (w *work) execute(parent context.Context, flags *tableFlags, session func(c
 	}
 	// A second Ctrl-C ends the writing of tables as it would end any program.
 	stop()
-	finished := w.finish(parent, sum, flags, lasted)
-	if finished != nil && !isGate(finished) {
-		return finished
+	return outcome(verdict(sum, interrupted), w.finish(parent, sum, flags, lasted))
+}
+
+// outcome is the exit code of the runs before that of the tables, and the
+// message of both: tables that could not be written do not hide how to go on.
+func outcome(runs *exitError, tables error) error {
+	switch {
+	case runs == nil:
+		return tables
+	case tables == nil || isGate(tables):
+		return runs
 	}
-	if err := verdict(sum, interrupted); err != nil {
-		return err
-	}
-	return finished
+	return &exitError{runs.code, errors.Join(tables, runs)}
 }
 
 // pageAfter is how long a session has to last for its page to be written
@@ -308,6 +330,7 @@ func (w *work) finish(ctx context.Context, sum harness.Summary, flags *tableFlag
 	if err != nil {
 		return err
 	}
+	flags.warn(w.stderr, r.data, opt.Metrics)
 	_, err = os.Stat(filepath.Join(sum.Dir, report.PageFile))
 	format := cmp.Or(flags.format, "text")
 	if err := w.write(ctx, r, sum.Dir, lasted >= pageAfter || err == nil, format, w.table); err != nil {
@@ -317,15 +340,15 @@ func (w *work) finish(ctx context.Context, sum harness.Summary, flags *tableFlag
 }
 
 // verdict turns a summary into the exit code.
-func verdict(sum harness.Summary, interrupted bool) error {
+func verdict(sum harness.Summary, interrupted bool) *exitError {
 	switch {
 	case interrupted:
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted after %d of %d runs; go on with: goset-bench resume %s",
 			sum.Measured.Sum()+sum.Warmup.Sum(), sum.Total, sum.Dir)}
 	case sum.Failed() > 0:
-		return failed(fmt.Errorf("%d of %d runs failed; the reasons are below the tables and in %s", sum.Failed(), sum.Total, sum.Dir))
+		return &exitError{exitFailed, fmt.Errorf("%d of %d runs failed; the reasons are below the tables and in %s", sum.Failed(), sum.Total, sum.Dir)}
 	case sum.Void() > 0:
-		return failed(fmt.Errorf("%d of %d runs are void; the reasons are below the tables and in %s", sum.Void(), sum.Total, sum.Dir))
+		return &exitError{exitFailed, fmt.Errorf("%d of %d runs are void; the reasons are below the tables and in %s", sum.Void(), sum.Total, sum.Dir)}
 	}
 	return nil
 }
