@@ -147,6 +147,8 @@ type misfit struct {
 	rule string
 	got  string
 	hint string
+	// unknown is the name of a placeholder that names no key.
+	unknown string
 }
 
 // expand walks the treatments that are not skipped.
@@ -339,8 +341,8 @@ func (r *resolver) count(layers *isolation.Mode, named bool) {
 		r.values["n"] = strconv.Itoa(layers.N)
 	}
 	if listed > 0 && layers.N > listed {
-		r.misfits = append(r.misfits, misfit{inMode, "n", fmt.Sprintf("must be at most the %d CPUs of cpus = %q", listed, layers.CPUs), strconv.Itoa(layers.N),
-			"skip that combination, or name more CPUs"})
+		r.misfits = append(r.misfits, misfit{in: inMode, key: "n", got: strconv.Itoa(layers.N),
+			rule: fmt.Sprintf("must be at most the %d CPUs of cpus = %q", listed, layers.CPUs), hint: "skip that combination, or name more CPUs"})
 	}
 	if layers.Include != "" && layers.CPUs == "quietest" {
 		r.bound(layers)
@@ -351,7 +353,8 @@ func (r *resolver) count(layers *isolation.Mode, named bool) {
 func (r *resolver) bound(layers *isolation.Mode) {
 	left := leftCPUs(layers.Include, layers.Exclude)
 	if layers.N > left {
-		r.misfits = append(r.misfits, misfit{inMode, "include", fmt.Sprintf("must leave n = %d CPUs to choose from, and with exclude = %q leaves %d", layers.N, layers.Exclude, left), layers.Include, ""})
+		r.misfits = append(r.misfits, misfit{in: inMode, key: "include", got: layers.Include,
+			rule: fmt.Sprintf("must leave n = %d CPUs to choose from, and with exclude = %q leaves %d", layers.N, layers.Exclude, left)})
 	}
 }
 
@@ -370,6 +373,7 @@ func (r *resolver) lookup(in place, key, name string) {
 		m.rule = "cannot hold {cpus}: which CPUs they are is known only when the run starts"
 		m.hint = "wrap can hold it; {n} is their number"
 	case !ok:
+		m.unknown = name
 		m.rule = "names no key " + of
 		m.hint = didYouMean(name, slices.Sorted(maps.Keys(r.values)))
 		if m.hint == "" {
@@ -452,7 +456,7 @@ func (r *resolver) params(known []KernelParam) ([]Param, []string) {
 		if filled := r.text(p.Name, text); filled != text {
 			if !paramFits(p, filled) {
 				_, rule := paramRule(p)
-				r.misfits = append(r.misfits, misfit{inWorkload, p.Name, rule, text + " = " + filled, ""})
+				r.misfits = append(r.misfits, misfit{key: p.Name, rule: rule, got: text + " = " + filled})
 			}
 			text = filled
 		}

@@ -201,7 +201,7 @@ func (r *resolver) goSpec() *GoSpec {
 		text := r.values[k.name]
 		filled := r.text("go."+k.name, text)
 		if !k.set(spec, filled) {
-			r.misfits = append(r.misfits, misfit{inWorkload, "go." + k.name, k.rule, filled, ""})
+			r.misfits = append(r.misfits, misfit{key: "go." + k.name, rule: k.rule, got: filled})
 		}
 	}
 	return spec

@@ -230,6 +230,9 @@ func TestFaults(t *testing.T) {
 		{"both", w + "command = [\"x\"]\n" + m, `x.toml:3:1: workload.w.command: a workload is a kernel or a command, not both (make two workloads of it)`},
 		{"command is a string", "[workload.w]\ncommand = \"a b\"\n" + m, `x.toml:2:11: workload.w.command: must be a list of strings: one string would need a shell to split it, and the shell's start would be timed with the task, got "a b"`},
 		{"command has a number", "[workload.w]\ncommand = [\"a\", 1]\n" + m, `x.toml:2:17: workload.w.command[1]: must be a string, got 1 (an element cannot vary: put {factor} in it)`},
+		{"placeholder beside another fault", "[workload.w]\ncommand = [\"a\", \"{k}\", \"{x}\", \"{y}\"]\ndri = \"d\"\nevn = { x = \"1\" }\n[mode.m]\nstee = { y = 1 }\n", "x.toml:2:17: workload.w.command: names no key of workload \"w\" or of mode \"m\", got {k} ({{k}} stands for {k} itself)\n" +
+			"x.toml:3:1: workload.w.dri: is no key of this table (did you mean \"dir\"?)\nx.toml:4:1: workload.w.evn: is no key of this table (did you mean \"env\"?)\nx.toml:6:1: mode.m.stee: is no key of this table (did you mean \"steer\"?)"},
+		{"metric of every run", "[workload.w]\ncommand = [\"a\"]\nmetric.wall = { pattern = \"(a)\" }\n" + m, `x.toml:3:8: workload.w.metric.wall: is the name of a metric that comes with every run (give it another name)`},
 		{"no program", "[workload.w]\ncommand = []\n" + m, `x.toml:2:11: workload.w.command: must name a program first, got []`},
 		{"param of another kernel", w + "kib = 3\n" + m, `x.toml:3:1: workload.w.kib: is no key of this table (known here: kernel, command, env, dir, expect, go, steps, iterations, threads, format, extract, metric)`},
 		{"param misspelt", w + "step = 3\n" + m, `x.toml:3:1: workload.w.step: is no key of this table (did you mean "steps"?)`},

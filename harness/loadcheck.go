@@ -250,26 +250,28 @@ func (l *loader) size(root *node) {
 	}
 }
 
-// treatments expands the experiment and records what does not fit; what has
-// faults of its own is passed over.
+// treatments expands the experiment and records what does not fit. Of tables
+// with faults of their own only what no mending of those would change.
 func (l *loader) treatments() int {
-	clean := [3]map[string]*node{{}, {}, {"": {}}}
-	for in, tables := range map[place][]named{inWorkload: l.workloads, inMode: l.modes, inCondition: l.conditions} {
+	all := [3]map[string]named{{}, {}, {"": {table: &node{}, clean: true}}}
+	for in, tables := range [3][]named{inWorkload: l.workloads, inMode: l.modes, inCondition: l.conditions} {
 		for _, t := range tables {
-			if t.clean {
-				clean[in][t.table.key] = t.table
-			}
+			all[in][t.table.key] = t
 		}
 	}
 	count := 0
 	seen := map[[3]string]bool{}
 	l.exp.expand(func(t Treatment, misfits []misfit) {
 		count++
-		tables := [3]*node{clean[inWorkload][t.Workload], clean[inMode][t.Mode], clean[inCondition][t.Condition]}
+		w, m, c := all[inWorkload][t.Workload], all[inMode][t.Mode], all[inCondition][t.Condition]
+		tables := [3]*node{w.table, m.table, c.table}
 		if slices.Contains(tables[:], nil) {
 			return
 		}
 		for _, f := range misfits {
+			if !(w.clean && m.clean && c.clean) && !namesNothing(f, tables) {
+				continue
+			}
 			table := tables[f.in]
 			id := [3]string{table.path, f.key, f.got}
 			if !seen[id] {
@@ -279,6 +281,21 @@ func (l *loader) treatments() int {
 		}
 	})
 	return count
+}
+
+// namesNothing is true for a placeholder whose name stands nowhere in the
+// tables of its treatment, in no key that was refused either. A kernel and Go
+// benchmarks have names of their own, which are unknown where that key is wrong
+// itself.
+func namesNothing(f misfit, tables [3]*node) bool {
+	w := tables[inWorkload]
+	return f.unknown != "" && w.kid("kernel") == nil && w.kid("go") == nil &&
+		!slices.ContainsFunc(tables[:], func(n *node) bool { return hasKey(n, f.unknown) })
+}
+
+// hasKey looks for a key in a table and all tables in it.
+func hasKey(n *node, key string) bool {
+	return slices.ContainsFunc(n.kids, func(k *node) bool { return k.key == key || hasKey(k, key) })
 }
 
 // misfit places a fault of a treatment at the key that it comes from.

@@ -198,6 +198,9 @@ func (l *loader) metrics(n *node, w *Workload) {
 		if !goodMetric().MatchString(k.key) || strings.HasSuffix(k.key, " ") {
 			l.failAt(k.name, Fault{Key: k.path, Rule: "names of metrics have letters, digits, '.', '_', '+', '%', '-' and spaces inside, start with a letter or digit, and are at most 64 long", Got: fmt.Sprintf("%q", k.key)})
 		}
+		if slices.ContainsFunc(BaseMetrics(), func(b metric.Metric) bool { return b.Name == k.key }) {
+			l.failAt(k.name, Fault{Key: k.path, Rule: "is the name of a metric that comes with every run", Hint: "give it another name"})
+		}
 		m := MetricSpec{Metric: metric.Metric{Name: k.key, Shown: true}}
 		l.table(k, []field{
 			{"pattern", func(n *node) { l.pattern(n, &m) }},

@@ -250,6 +250,11 @@ func FuzzLoad(f *testing.F) {
 		if err != nil || len(p.Runs) == 0 {
 			t.Fatalf("%q loads, and then: %v", text, err)
 		}
+		for i := range p.Treatments {
+			if _, err := NewExtractor(p.Treatments[i].Spec); err != nil {
+				t.Fatalf("%q loads, and nothing reads its output: %v", text, err)
+			}
+		}
 		e.Estimate(p)
 	})
 }
