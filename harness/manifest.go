@@ -309,7 +309,7 @@ func ReadManifest(dir string) (*Manifest, error) {
 	path := filepath.Join(dir, ManifestFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("cannot read result folder %q: it has no %s: %w", dir, ManifestFile, fs.ErrNotExist)
+		return nil, fmt.Errorf("cannot read result folder %q: it has no %s, so no run has started there: %w", dir, ManifestFile, fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read result folder %q: %v", dir, err)

@@ -60,7 +60,7 @@ func createStore(dir string, m *Manifest) (*store, error) {
 		return nil, fmt.Errorf("cannot read result folder %q: %v", dir, err)
 	}
 	if len(names) > 0 {
-		return nil, fmt.Errorf("cannot write result folder %q: it is not empty (name another folder, or go on with: goset-bench resume %s)", dir, dir)
+		return nil, fmt.Errorf("cannot write result folder %q: it is not empty (%s)", dir, wayOn(dir))
 	}
 	s := &store{dir: dir}
 	if err := s.openRecords(os.O_CREATE | os.O_EXCL); err != nil {
@@ -74,6 +74,16 @@ func createStore(dir string, m *Manifest) (*store, error) {
 		return nil, errors.Join(err, s.close(), s.discard())
 	}
 	return s, nil
+}
+
+// wayOn says what can be done about a folder that is not empty. One without a
+// manifest was ended before its first run, or is no result folder: there is
+// nothing to resume.
+func wayOn(dir string) string {
+	if _, err := os.Stat(filepath.Join(dir, ManifestFile)); err != nil {
+		return fmt.Sprintf("name another folder, or remove it: it has no %s, so no run has started there", ManifestFile)
+	}
+	return "name another folder, or go on with: goset-bench resume " + dir
 }
 
 // discard removes what createStore made before it failed, so that the folder
