@@ -60,14 +60,20 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	root.SetArgs(cli.OneDash(args))
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	out := &checkedWriter{w: stdout}
+	root.SetOut(out)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
+	var e *exitError
+	known := errors.As(err, &e)
+	if out.err != nil && !known {
+		err = failed(fmt.Errorf("cannot print: %v", out.err))
+		known = errors.As(err, &e)
+	}
 	if err == nil {
 		return exitDone
 	}
-	var e *exitError
-	if !errors.As(err, &e) {
+	if !known {
 		// cobra's own errors are all about what was typed.
 		e = &exitError{exitUsage, err}
 	}
@@ -81,6 +87,21 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		fmt.Fprintf(stderr, "Try '%s -h'.\n", cmd.CommandPath())
 	}
 	return e.code
+}
+
+// checkedWriter remembers the first error of its writer: cobra drops those of
+// help texts, and a list that no disk took is not done.
+type checkedWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (c *checkedWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	if c.err == nil {
+		c.err = err
+	}
+	return n, err
 }
 
 // errSaid is for failures whose message is already on the terminal.

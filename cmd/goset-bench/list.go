@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,14 +24,14 @@ func (a *app) listCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.list(prefs.text("results", defaultResults))
+			return a.list(cmd.OutOrStdout(), prefs.text("results", defaultResults))
 		},
 	}
 }
 
 // list prints the three kinds of thing that other commands take by name.
-func (a *app) list(results string) error {
-	fmt.Fprintln(a.stdout, "experiments (goset-bench run NAME, or a file of your own):")
+func (a *app) list(w io.Writer, results string) error {
+	fmt.Fprintln(w, "experiments (goset-bench run NAME, or a file of your own):")
 	for _, name := range experiments.Names() {
 		text, err := experiments.Read(name)
 		if err != nil {
@@ -40,13 +41,13 @@ func (a *app) list(results string) error {
 		if err != nil {
 			return failed(err)
 		}
-		fmt.Fprintf(a.stdout, "  %-14s %s\n", name, e.Title)
+		fmt.Fprintf(w, "  %-14s %s\n", name, e.Title)
 	}
-	fmt.Fprintln(a.stdout, "kernels (goset-bench workload NAME -h):")
+	fmt.Fprintln(w, "kernels (goset-bench workload NAME -h):")
 	for _, k := range harness.Kernels() {
-		fmt.Fprintf(a.stdout, "  %-14s %s\n", k.Name, kernelParams(k))
+		fmt.Fprintf(w, "  %-14s %s\n", k.Name, kernelParams(k))
 	}
-	return a.listResults(results)
+	return listResults(w, results)
 }
 
 func kernelParams(k harness.Kernel) string {
@@ -59,22 +60,22 @@ func kernelParams(k harness.Kernel) string {
 
 // listResults lists the result folders below dir, in the order of their names,
 // which begin with the experiment and end with the time.
-func (a *app) listResults(dir string) error {
+func listResults(w io.Writer, dir string) error {
 	manifests, err := filepath.Glob(filepath.Join(dir, "*", "manifest.json"))
 	if err != nil {
 		return failed(fmt.Errorf("cannot list results in %q: %v", dir, err))
 	}
-	fmt.Fprintf(a.stdout, "results in %s (goset-bench report DIR):\n", dir)
+	fmt.Fprintf(w, "results in %s (goset-bench report DIR):\n", dir)
 	for _, m := range manifests {
 		info, err := os.Stat(m)
 		if err != nil {
-			fmt.Fprintf(a.stdout, "  %s (%v)\n", filepath.Dir(m), err)
+			fmt.Fprintf(w, "  %s (%v)\n", filepath.Dir(m), err)
 			continue
 		}
-		fmt.Fprintf(a.stdout, "  %s  %s\n", filepath.Dir(m), info.ModTime().Format(time.DateTime))
+		fmt.Fprintf(w, "  %s  %s\n", filepath.Dir(m), info.ModTime().Format(time.DateTime))
 	}
 	if len(manifests) == 0 {
-		fmt.Fprintln(a.stdout, "  none")
+		fmt.Fprintln(w, "  none")
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ func (a *app) plan(cmd *cobra.Command, name string, set []string, runs string) e
 		fmt.Fprintf(out, "package patterns are not expanded, each package with a matching benchmark is a level of its own: %v\n", unlisted)
 	}
 	if err := out.Flush(); err != nil {
-		return failed(fmt.Errorf("cannot print plan: %v", err))
+		return unprinted(err)
 	}
 	return here.refuse(e)
 }
@@ -147,7 +147,7 @@ func (a *app) withPackages(ctx context.Context, prefs *preferences, src source, 
 func printPlan(out *bufio.Writer, e *harness.Experiment, p *harness.Plan, here limits, runs string) error {
 	switch runs {
 	case "csv":
-		return p.WriteCSV(out)
+		return unprinted(p.WriteCSV(out))
 	case "", "text":
 	default:
 		return usagef("cannot list runs as %q: want text or csv", runs)
@@ -171,9 +171,16 @@ func printPlan(out *bufio.Writer, e *harness.Experiment, p *harness.Plan, here l
 	printTimes(out, e, p)
 	printFindings(out, here)
 	if runs == "text" {
-		return p.WriteText(out)
+		return unprinted(p.WriteText(out))
 	}
 	return nil
+}
+
+func unprinted(err error) error {
+	if err == nil {
+		return nil
+	}
+	return failed(fmt.Errorf("cannot print plan: %v", err))
 }
 
 // counted is a number with its noun: "1 run", "3 runs".
