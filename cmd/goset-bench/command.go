@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"goset/internal/cli"
 )
@@ -116,13 +117,39 @@ func (a *app) root() *cobra.Command {
 		Version:       cli.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          noSuchCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetFlagErrorFunc(noSuchFlag)
 	root.SetVersionTemplate("goset-bench {{.Version}}\n")
 	root.AddCommand(a.runCommand(), a.goCommand(), a.planCommand(), a.resumeCommand(), a.reportCommand(), a.listCommand(), a.workloadCommand(),
 		a.compareCommand(), a.aaCommand(), a.doctorCommand(), a.restoreCommand(), a.guardCommand())
 	return root
+}
+
+// noSuchCommand refuses words that are no command, with the one that was meant.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), cli.Nearest(args[0], names))
+}
+
+// noSuchFlag adds to pflag's error the flag that was meant.
+func noSuchFlag(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) == 1 {
+		return err // one letter is near every other
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "-"+f.Name) })
+	return fmt.Errorf("%w%s", err, cli.Nearest("-"+unknown.GetSpecifiedName(), names))
 }
 
 const rootHelp = `goset-bench runs declared experiments. A TOML file names workloads (bundled
