@@ -227,6 +227,29 @@ func TestUndoOfWhatIsGone(t *testing.T) {
 	}
 }
 
+// A worker that the kernel bound after it had been moved is the kernel's; a task
+// that refuses its old CPUs for another reason is a failure.
+func TestUndoOfWhatTheKernelBound(t *testing.T) {
+	for _, tc := range []struct {
+		flags uint64
+		fails bool
+	}{{flagKthread | flagNoSetAffinity, false}, {flagNoSetAffinity, true}} {
+		k := quiet(t)
+		j := testJournal(t, k)
+		k.threads[31] = &fakeThread{name: "kworker/u10:1", start: 4, flags: flagKthread, cpus: cpus(t, "0-7")}
+		for _, kind := range []Kind{KindAffinity, KindBystander} {
+			if err := j.Set(kind, taskObject(31, 4), "0-3"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		k.threads[31].flags = tc.flags
+		u := j.UndoTo(0)
+		if (u.Err != nil) != tc.fails || len(u.Left) != 0 || u.Restored != 0 {
+			t.Errorf("flags %x: undone %+v", tc.flags, u)
+		}
+	}
+}
+
 func TestUndoKillsBeforeAllElse(t *testing.T) {
 	k := quiet(t)
 	j := testJournal(t, k)

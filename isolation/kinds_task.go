@@ -34,9 +34,9 @@ func taskKind(name Kind) kind {
 	case KindProcess:
 		return kind{valid: validTask, read: readStopped, write: writeStopped}
 	case KindBystander:
-		return kind{valid: validTask, read: readAffinity, write: writeAffinity, same: sameCPUs, ours: oneOfCPUs}
+		return kind{valid: validTask, read: readAffinity, write: writeAffinity, undo: restoreAffinity, same: sameCPUs, ours: oneOfCPUs}
 	default:
-		return kind{valid: validTask, read: readAffinity, write: writeAffinity, same: sameCPUs}
+		return kind{valid: validTask, read: readAffinity, write: writeAffinity, undo: restoreAffinity, same: sameCPUs}
 	}
 }
 
@@ -97,6 +97,29 @@ func writeAffinity(k kernel, object, value string) error {
 		return err
 	}
 	return k.setAffinity(tid, cpus)
+}
+
+// restoreAffinity gives a thread its CPUs back. A kernel worker is born movable
+// and bound to the mask of its workqueue a moment later. One that was moved in
+// between is the kernel's since: its mask follows the workqueue's, which has an
+// entry of its own, and nobody else may set it.
+func restoreAffinity(k kernel, e Entry) error {
+	err := writeAffinity(k, e.Object, e.Old)
+	if !errors.Is(err, syscall.EINVAL) {
+		return err
+	}
+	tid, _, terr := liveTask(k, e.Object)
+	if terr != nil {
+		return terr
+	}
+	text, terr := k.readFile("/proc/" + strconv.Itoa(tid) + "/stat")
+	if terr != nil {
+		return terr
+	}
+	if flags, _, terr := parseTaskStat(text); terr == nil && flags&flagKthread != 0 && flags&flagNoSetAffinity != 0 {
+		return errLeft
+	}
+	return err
 }
 
 // oneOfCPUs compares with each of the lists that a bystander may have come to.
