@@ -12,7 +12,6 @@ import (
 	"os/signal"
 	"runtime"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -90,7 +89,7 @@ func (a *app) doctor(cmd *cobra.Command, f *doctorFlags) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(cmd.Context(), endings()...)
 	defer stop()
 	x, err := a.examine(ctx, prefs, f.sysroot, watch, over)
 	if ctx.Err() != nil {

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -94,7 +93,7 @@ func (w *work) prepareGo(parent context.Context, e *harness.Experiment, expand b
 	if !expand {
 		return nil, nil
 	}
-	ctx, stop := signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(parent, endings()...)
 	defer stop()
 	settings, err := harness.PackageSettings(e, func(t harness.GoTask, bench string) ([]string, error) {
 		return w.builder.Packages(ctx, t, bench)

@@ -68,13 +68,42 @@ func (a *app) newWork(ctx context.Context, prefs *preferences) (*work, error) {
 		color := style.color || prefs.text("color", "auto") == "auto" && os.Getenv("NO_COLOR") == ""
 		w.progress.watch = newWatch(a.stderr, color)
 	}
-	if w.isolation, err = isolation.Open(ctx, machine); err != nil {
-		return nil, failed(err)
+	if err := w.open(ctx, machine); err != nil {
+		return nil, err
 	}
 	if err := w.prepare(); err != nil {
 		return nil, failed(errors.Join(err, w.isolation.Close()))
 	}
 	return w, nil
+}
+
+// open takes the machine. That may be a long wait for another session, which a
+// signal ends as it ends runs.
+func (w *work) open(parent context.Context, machine isolation.Options) error {
+	ctx, stop := signal.NotifyContext(parent, endings()...)
+	defer stop()
+	var err error
+	if w.isolation, err = isolation.Open(ctx, machine); err != nil && ctx.Err() == nil {
+		return failed(err)
+	}
+	if ctx.Err() == nil {
+		return nil
+	}
+	interrupted := errors.New("interrupted before the first run")
+	if err == nil {
+		interrupted = errors.Join(interrupted, w.isolation.Close())
+	}
+	return &exitError{exitInterrupted, interrupted}
+}
+
+// endings are the signals that interrupt what is going on. A hangup that was
+// ignored from the start stays so: that is what nohup asks for.
+func endings() []os.Signal {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signals
 }
 
 // prepare makes the runner of children.
@@ -261,7 +290,7 @@ func (w *work) session(e *harness.Experiment, dir string) harness.Session {
 // execute runs a session under signals, then writes the derived files and
 // prints the table, also of an experiment that was interrupted.
 func (w *work) execute(parent context.Context, flags *tableFlags, session func(context.Context) (harness.Summary, error)) error {
-	ctx, stop := signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	ctx, stop := signal.NotifyContext(parent, endings()...)
 	defer stop()
 	// A closed pipe is an error of the write and must not kill the harness in
 	// the middle of a run. Notify and not Ignore: a child would inherit that.

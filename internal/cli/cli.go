@@ -33,9 +33,10 @@ func OneDash(args []string) []string {
 
 func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// Nearest is "" or a hint that names the candidate closest to word.
+// Nearest is "" or a hint that names the candidate closest to word: with three
+// letters wrong at most, and less than half of them.
 func Nearest(word string, candidates []string) string {
-	best, at := "", 4
+	best, at := "", min(4, len(word)/2+1)
 	for _, c := range candidates {
 		if d := levenshtein.ComputeDistance(strings.ToLower(word), strings.ToLower(c)); d < at && d < len(c) {
 			best, at = c, d

@@ -22,7 +22,7 @@ func TestOneDash(t *testing.T) {
 
 func TestNearest(t *testing.T) {
 	names := []string{"rank", "audit", "restore"}
-	for word, want := range map[string]string{"": "", "rnak": ` (did you mean "rank"?)`, "AUDIT": ` (did you mean "audit"?)`, "nonsense": ""} {
+	for word, want := range map[string]string{"": "", "rnak": ` (did you mean "rank"?)`, "AUDIT": ` (did you mean "audit"?)`, "nonsense": "", "rk": "", "ank": ` (did you mean "rank"?)`} {
 		if got := Nearest(word, names); got != want {
 			t.Errorf("%q: got %q, want %q", word, got, want)
 		}
