@@ -187,6 +187,24 @@ func TestTake(t *testing.T) {
 		{"a node that is not known", machine(2, 1), func(_ []CPU, opt *Options) { opt.Node = ptr(0) }, 1, "none is free (2 on no known node", 0},
 		{"one node: the quietest CPU", machine(4, 1), nodes, 1, "1", 0},
 		{"one node: the quietest two", machine(4, 1), nodes, 2, "0,2", 1},
+		{"one node: that of the included", machine(4, 1), func(cpus []CPU, opt *Options) {
+			nodes(cpus, opt)
+			opt.Include = cpulist.Of(3)
+		}, 2, "1,3", 0},
+		{"one node: too many beside the included", machine(4, 1), func(cpus []CPU, opt *Options) {
+			nodes(cpus, opt)
+			opt.Include = cpulist.Of(3)
+		}, 3, "only 2 are free (all from one node); n = 2 would fit", 0},
+		{"one node: included from two", machine(4, 1), func(cpus []CPU, opt *Options) {
+			nodes(cpus, opt)
+			opt.Include = cpulist.Of(1, 2)
+		}, 1, "cannot include CPU 1 on node 1 and CPU 2 on node 0: all CPUs are to come from one node", 0},
+		{"one node: included from one and from none", machine(2, 1), func(cpus []CPU, opt *Options) {
+			cpus[0].Node, opt.OneNode, opt.Include = ptr(0), true, cpulist.Of(0, 1)
+		}, 1, "cannot include CPU 0 on node 0 and CPU 1 on no known node", 0},
+		{"one node: a kernel without nodes", machine(2, 1), func(_ []CPU, opt *Options) {
+			opt.OneNode, opt.Include = true, cpulist.Of(0, 1)
+		}, 2, "0-1", -1},
 		{"one node: too many", machine(4, 1), nodes, 3, "only 2 are free (all from one node); n = 2 would fit", 0},
 	} {
 		opt := Options{Sample: sample}

@@ -119,7 +119,34 @@ func (r *Ranking) checkInclude() error {
 	if !left.Empty() {
 		return fmt.Errorf("cannot include CPU %d: this machine does not have it", left.First())
 	}
+	return r.checkOneNode()
+}
+
+// checkOneNode refuses included CPUs that no one node has all of, where all are
+// to come from one.
+func (r *Ranking) checkOneNode() error {
+	if !r.Options.OneNode {
+		return nil
+	}
+	var first *Place
+	for i := range r.Places {
+		switch p := &r.Places[i]; {
+		case !p.Included:
+		case first == nil:
+			first = p
+		case (p.Node == nil) != (first.Node == nil) || p.Node != nil && *p.Node != *first.Node:
+			return fmt.Errorf("cannot include CPU %d %s and CPU %d %s: all CPUs are to come from one node (numa = auto); include those of one, or leave numa out",
+				first.ID, onNode(first), p.ID, onNode(p))
+		}
+	}
 	return nil
+}
+
+func onNode(p *Place) string {
+	if p.Node == nil {
+		return "on no known node"
+	}
+	return fmt.Sprintf("on node %d", *p.Node)
 }
 
 // group is what the CPUs of one choice have in common; what is nil is open.
@@ -129,10 +156,7 @@ type group struct {
 }
 
 func (g group) has(p *Place) bool {
-	if p.Included {
-		return true
-	}
-	return (g.kind == nil || *g.kind == p.Kind) && (g.node == nil || p.Node != nil && *g.node == *p.Node)
+	return (g.kind == nil || *g.kind == p.Kind || p.Included) && (g.node == nil || p.Node != nil && *g.node == *p.Node)
 }
 
 func (g group) otherwise(p *Place) string {
@@ -167,16 +191,7 @@ func (r *Ranking) groups() []group {
 		kinds = r.kindsInQuestion()
 	}
 	if r.Options.OneNode {
-		nodes = nil
-		for _, p := range r.Places {
-			if p.Free && p.Node != nil && !slices.ContainsFunc(nodes, func(n *int) bool { return *n == *p.Node }) {
-				nodes = append(nodes, p.Node)
-			}
-		}
-		slices.SortFunc(nodes, func(a, b *int) int { return cmp.Compare(*a, *b) })
-		if len(nodes) == 0 { // a kernel without NUMA is one node
-			nodes = []*int{nil}
-		}
+		nodes = r.nodesInQuestion()
 	}
 	var all []group
 	for _, kind := range kinds {
@@ -187,15 +202,31 @@ func (r *Ranking) groups() []group {
 	return all
 }
 
-// kindsInQuestion are the kinds of the free CPUs; when CPUs are included,
-// theirs.
-func (r *Ranking) kindsInQuestion() []*string {
+// inQuestion are the free CPUs; when CPUs are included, those.
+func (r *Ranking) inQuestion() []Place {
 	included := slices.ContainsFunc(r.Places, func(p Place) bool { return p.Free && p.Included })
-	var kinds []*string
-	for _, p := range r.Places {
-		if !p.Free || included && !p.Included {
-			continue
+	return slices.DeleteFunc(slices.Clone(r.Places), func(p Place) bool { return !p.Free || included && !p.Included })
+}
+
+// nodesInQuestion are the nodes of the CPUs in question.
+func (r *Ranking) nodesInQuestion() []*int {
+	var nodes []*int
+	for _, p := range r.inQuestion() {
+		if p.Node != nil && !slices.ContainsFunc(nodes, func(n *int) bool { return *n == *p.Node }) {
+			nodes = append(nodes, p.Node)
 		}
+	}
+	slices.SortFunc(nodes, func(a, b *int) int { return cmp.Compare(*a, *b) })
+	if len(nodes) == 0 { // a kernel without NUMA is one node
+		return []*int{nil}
+	}
+	return nodes
+}
+
+// kindsInQuestion are the kinds of the CPUs in question.
+func (r *Ranking) kindsInQuestion() []*string {
+	var kinds []*string
+	for _, p := range r.inQuestion() {
 		if !slices.ContainsFunc(kinds, func(k *string) bool { return *k == p.Kind }) {
 			kinds = append(kinds, &p.Kind)
 		}
