@@ -29,6 +29,28 @@ func layerKeys() []layerKey {
 	return slices.Concat(placeKeys(), groupKeys(), speedKeys(), processKeys())
 }
 
+// SetKey gives a key of a mode the value that a file would: "fifo", "5". The
+// error says the key's rule.
+func SetKey(m *isolation.Mode, name, value string) error {
+	for _, key := range layerKeys() {
+		if key.name != name {
+			continue
+		}
+		if !key.set(m, value) {
+			return fmt.Errorf("%s, got %q%s", key.rule, value, hintOf(value, key.words))
+		}
+		return nil
+	}
+	return fmt.Errorf("%q is no key of a mode", name)
+}
+
+func hintOf(value string, words []string) string {
+	if hint := didYouMean(value, words); hint != "" {
+		return " (" + hint + ")"
+	}
+	return ""
+}
+
 // placeKeys choose the CPUs.
 func placeKeys() []layerKey {
 	const list = `must be a CPU list as "2" or "0-3,8"`

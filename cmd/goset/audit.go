@@ -35,6 +35,7 @@ is neither known to be silent on this kernel nor found so by an audit.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.audit(cmd.Context(), reads) },
 	}
 	cmd.Flags().IntVar(&reads, "reads", reads, "how often each source is read")
+	a.opt.addMachine(cmd.Flags())
 	return cmd
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -10,8 +11,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"goset/cpulist"
 	"goset/harness"
 	"goset/host"
+	"goset/internal/cli"
 	"goset/isolation"
 )
 
@@ -65,9 +68,14 @@ func (o *options) addTask(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.quiet, "quiet", false, "no report on stderr")
 	fs.BoolVar(&o.bestEffort, "best-effort", false, "go on without the layers that cannot be held, and say so")
 	fs.StringSliceVar(&o.mode.Optional, "optional", nil, "`LAYERS` to go on without when they cannot be held")
+	o.addMachine(fs)
+	fs.StringVar(&o.interrupts, "interrupts", "", "show interrupts from `FILE`; without a command only")
+}
+
+// addMachine adds the flags about taking the machine.
+func (o *options) addMachine(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.wait, "wait", 0, "how long to wait while another session has this machine, as 10m")
 	fs.StringVar(&o.lock, "lock", isolation.DefaultLock, "`FILE` whose lock is taken by layers that change the machine")
-	fs.StringVar(&o.interrupts, "interrupts", "", "show interrupts from `FILE`; without a command only")
 }
 
 // addLayers adds a flag for every layer, named as its key in a mode.
@@ -161,7 +169,10 @@ func (o *options) asked() isolation.Mode {
 // check refuses combinations that contradict themselves.
 func (o *options) check(flags *pflag.FlagSet) error {
 	given := func(name string) bool { f := flags.Lookup(name); return f != nil && f.Changed }
-	if o.mode.CPUs != "" {
+	if given("cpus") {
+		if set, err := cpulist.Parse(o.mode.CPUs); err == nil && set.Empty() {
+			return usagef("cannot use -cpus: the CPU list is empty")
+		}
 		for _, name := range []string{"n", "include", "exclude", "numa"} {
 			if given(name) {
 				return usagef("cannot use -%s with -cpus: -cpus names the CPUs and leaves nothing to choose", name)
@@ -170,6 +181,9 @@ func (o *options) check(flags *pflag.FlagSet) error {
 		if o.mode.CPUs == "rotate" {
 			return usagef("cannot use -cpus rotate: one command has one turn; give a CPU list")
 		}
+	}
+	if err := o.setKeys(flags); err != nil {
+		return err
 	}
 	if o.mode.N < 1 {
 		return usagef("cannot take %d CPUs: -n must be 1 or more", o.mode.N)
@@ -183,8 +197,45 @@ func (o *options) check(flags *pflag.FlagSet) error {
 	return nil
 }
 
+// setKeys holds the flags that are keys of a mode to the rules that a file is
+// held to. Flags of numbers and CPU lists have their own.
+func (o *options) setKeys(flags *pflag.FlagSet) error {
+	var errs []error
+	flags.Visit(func(f *pflag.Flag) {
+		switch f.Name {
+		case "numa", "rank", "cgroup", "nice", "fifo", "governor", "frequency", "env-size", "thp", "memory", "cpu-quota", "user":
+			if err := harness.SetKey(&o.mode, keyOf(f.Name), f.Value.String()); err != nil {
+				errs = append(errs, usagef("cannot use -%s: it %v", f.Name, err))
+			}
+		}
+	})
+	if o.mode.FIFO != 0 && o.mode.Nice != nil {
+		errs = append(errs, usagef("cannot use -nice with -fifo: the kernel ignores the nice of a FIFO task"))
+	}
+	return errors.Join(errs...)
+}
+
+// keyOf is the key of a mode behind a flag: stable_env behind -stable-env.
+func keyOf(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
+
+// checkOptional refuses to let go of what was not asked for: it is a layer
+// misspelt, or forgotten.
+func (o *options) checkOptional() error {
+	asked := append([]string{"cpus"}, o.asked().BestEffort().Optional...)
+	for i, name := range o.mode.Optional {
+		o.mode.Optional[i] = keyOf(name)
+		if !slices.Contains(asked, keyOf(name)) {
+			return usagef("cannot use -optional %s%s: it must name a layer that is asked for", name, cli.Nearest(keyOf(name), asked))
+		}
+	}
+	return nil
+}
+
 // checkTask refuses what makes no sense beside a command.
 func (o *options) checkTask() error {
+	if err := o.checkOptional(); err != nil {
+		return err
+	}
 	switch {
 	case o.sysroot != "":
 		return usagef("cannot run a command on another machine: -sysroot is to show and rank only")

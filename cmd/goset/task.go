@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,7 +67,7 @@ func (a *app) task(cmd *cobra.Command, argv []string) (err error) {
 		return startFailure(err)
 	}
 	if err := t.open(ctx); err != nil {
-		return t.or(err)
+		return t.or(t.ratherRefused(err))
 	}
 	if err := t.choose(ctx); err != nil {
 		return t.or(err)
@@ -104,15 +105,32 @@ func startFailure(err error) error {
 	return err
 }
 
-// choose refuses what cannot be held, and picks the CPUs. Nothing is changed.
-func (t *task) choose(ctx context.Context) error {
+// admit refuses what cannot be held.
+func (t *task) admit() error {
 	if t.opt.bestEffort {
 		t.mode = t.mode.BestEffort()
 	}
-	named := t.mode.CPUs
 	t.findings = check(t.mode)
 	if err := t.findings.Err(); err != nil {
 		return fmt.Errorf("cannot run %q here:\n%w\nRun it without them: -best-effort, or -optional %s", t.argv[0], err, t.findings.Refused()[0].Layer)
+	}
+	return nil
+}
+
+// ratherRefused is the better answer to somebody who cannot have the machine
+// now: that it would not do what was asked either.
+func (t *task) ratherRefused(err error) error {
+	if _, ok := errors.AsType[*isolation.LockedError](err); !ok {
+		return err
+	}
+	return cmp.Or(t.admit(), err)
+}
+
+// choose refuses what cannot be held, and picks the CPUs. Nothing is changed.
+func (t *task) choose(ctx context.Context) error {
+	named := t.mode.CPUs
+	if err := t.admit(); err != nil {
+		return err
 	}
 	if named != "" {
 		return t.take(named)
@@ -156,6 +174,12 @@ func (t *task) take(list string) error {
 // rank takes the quietest CPUs.
 func (t *task) rank(ctx context.Context) error {
 	var err error
+	if t.mode.Sample > 0 {
+		// What cannot be had is refused before the machine is watched for it.
+		if err := harness.NewChooser(host.Local).Check(t.mode); err != nil {
+			return err
+		}
+	}
 	if t.ranking, err = rankCPUs(ctx, host.Local, t.mode); err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func OneDash(args []string) []string {
 		if arg == "--" {
 			return append(out, args[i:]...)
 		}
-		if len(arg) > 2 && arg[0] == '-' && letter(arg[1]) && arg[2] != '=' {
+		if len(arg) > 2 && arg[0] == '-' && letter(arg[1]) && arg[2] != '=' && !digit(arg[2]) {
 			arg = "-" + arg
 		}
 		out = append(out, arg)
@@ -32,6 +32,7 @@ func OneDash(args []string) []string {
 }
 
 func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+func digit(c byte) bool  { return '0' <= c && c <= '9' }
 
 // Nearest is "" or a hint that names the candidate closest to word: with three
 // letters wrong at most, and less than half of them.

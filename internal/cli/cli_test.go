@@ -10,6 +10,7 @@ func TestOneDash(t *testing.T) {
 	for _, c := range []struct{ in, want []string }{
 		{nil, []string{}},
 		{[]string{"-n", "5"}, []string{"-n", "5"}},
+		{[]string{"-n5", "-runs", "3"}, []string{"-n5", "--runs", "3"}},
 		{[]string{"-n=5", "-runs", "3"}, []string{"-n=5", "--runs", "3"}},
 		{[]string{"--runs=3", "-nice", "-5", "-"}, []string{"--runs=3", "--nice", "-5", "-"}},
 		{[]string{"-quiet", "--", "task", "-long"}, []string{"--quiet", "--", "task", "-long"}},
