@@ -62,12 +62,13 @@ func caught(from, to syscall.Signal) []os.Signal {
 const lastPlain, lastSignal = 31, 64
 
 // uncaught are the signals that are goset's own: those that cannot be caught,
-// those of faults and of the Go runtime (SIGURG, SIGPROF; 32 and 33 are the C
-// library's), and those about children and background reading.
+// those of the Go runtime (SIGURG, SIGPROF; 32 and 33 are the C library's), and
+// those about children and background reading. Those of faults are caught: what
+// somebody sends is passed on (a watchdog's SIGABRT), and a fault of goset itself
+// is the runtime's all the same.
 func uncaught() []syscall.Signal {
 	return []syscall.Signal{
-		syscall.SIGKILL, syscall.SIGSTOP, syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGTRAP,
-		syscall.SIGABRT, syscall.SIGSYS, syscall.SIGURG, syscall.SIGPROF, syscall.SIGCHLD, syscall.SIGTTIN, syscall.SIGTTOU, 32, 33,
+		syscall.SIGKILL, syscall.SIGSTOP, syscall.SIGURG, syscall.SIGPROF, syscall.SIGCHLD, syscall.SIGTTIN, syscall.SIGTTOU, 32, 33,
 	}
 }
 
