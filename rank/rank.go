@@ -211,7 +211,7 @@ func remarks(p Place, opt Options) []string {
 		words = append(words, "busy")
 	}
 	if opt.Steer && p.Steerable > 0 {
-		words = append(words, fmt.Sprintf("%d interrupts to steer away", p.Steerable))
+		words = append(words, count(int(p.Steerable), "interrupt")+" to steer away")
 	}
 	if p.NoHZFull {
 		words = append(words, "nohz_full")

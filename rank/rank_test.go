@@ -235,7 +235,7 @@ func TestRefusedIsTyped(t *testing.T) {
 func TestReasons(t *testing.T) {
 	cpus := machine(10, 1)
 	cpus[1].Fixed, cpus[2].Online, cpus[4].Allowed, cpus[5].Isolated = 9, false, false, true
-	cpus[6].NoHZFull, cpus[7].Busy, cpus[8].Steerable = true, ptr(sample), 3
+	cpus[6].NoHZFull, cpus[7].Busy, cpus[8].Steerable, cpus[9].Steerable = true, ptr(sample), 3, 1
 	r := Rank(cpus, Options{Sample: sample, Steer: true, Exclude: cpulist.Of(3), Include: cpulist.Of(9)})
 	got := map[int]string{}
 	for _, p := range r.Places {
@@ -244,7 +244,7 @@ func TestReasons(t *testing.T) {
 	want := map[int]string{
 		0: "undisturbed", 1: "", 2: "offline", 3: "excluded", 4: "not allowed for this process (affinity or cpuset)",
 		5: "isolated at boot (isolcpus) for another use; include it to take it", 6: "undisturbed, nohz_full", 7: "busy",
-		8: "undisturbed, 3 interrupts to steer away", 9: "included, undisturbed",
+		8: "undisturbed, 3 interrupts to steer away", 9: "included, undisturbed, 1 interrupt to steer away",
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v\nwant %v", got, want)

@@ -34,15 +34,15 @@ type selectionReport struct {
 // placeRow is one CPU of the ranking.
 type placeRow struct {
 	CPU       int         `json:"cpu"`
-	Mark      string      `json:"mark"` // * task, & housekeeper, ! fenced
-	Fixed     uint64      `json:"fixed"`
-	Steerable uint64      `json:"steerable"`
+	Mark      string      `json:"mark"`  // * task, & housekeeper, ! fenced
+	Fixed     *uint64     `json:"fixed"` // null, as all counts of a CPU that is offline
+	Steerable *uint64     `json:"steerable"`
 	Busy      *float64    `json:"busy_seconds"`
 	Beside    *float64    `json:"sibling_busy_seconds"`
 	Steal     *float64    `json:"steal_seconds"`
 	Waited    *float64    `json:"waited_seconds"`
 	SoftIRQs  *uint64     `json:"softirqs"`
-	Cost      float64     `json:"cost"`
+	Cost      *float64    `json:"cost"`
 	Siblings  cpulist.Set `json:"siblings"` // without itself
 	Package   *int        `json:"package"`
 	Node      *int        `json:"node"`
@@ -130,9 +130,12 @@ func newSelection(root host.FS, ranking rank.Ranking, s rank.Selection, fenced c
 	}
 	for _, p := range ranking.Places {
 		row := placeRow{
-			CPU: p.ID, Fixed: p.Fixed, Steerable: p.Steerable, Busy: busy[p.ID], Steal: seconds(p.Steal), Waited: seconds(p.Waited),
-			SoftIRQs: p.SoftIRQs, Cost: p.Cost, Siblings: p.Siblings.Minus(cpulist.Of(p.ID)), Package: p.Package, Node: p.Node,
+			CPU: p.ID, Busy: busy[p.ID], Steal: seconds(p.Steal), Waited: seconds(p.Waited),
+			SoftIRQs: p.SoftIRQs, Siblings: p.Siblings.Minus(cpulist.Of(p.ID)), Package: p.Package, Node: p.Node,
 			Kind: p.Kind, Isolated: p.Isolated, NoHZFull: p.NoHZFull, Free: p.Free, Why: p.Reason,
+		}
+		if p.Online {
+			row.Fixed, row.Steerable, row.Cost = &p.Fixed, &p.Steerable, &p.Cost
 		}
 		for sibling := range row.Siblings.All() {
 			if b := busy[sibling]; b != nil {

@@ -67,14 +67,14 @@ func (row placeRow) line(sample float64) line {
 		}
 		return span(v)
 	}
-	l.right(fmt.Sprint(row.Fixed))
-	l.right(fmt.Sprint(row.Steerable))
+	l.right(orAbsent(row.Fixed, whole))
+	l.right(orAbsent(row.Steerable, whole))
 	l.right(orAbsent(row.Busy, busy))
 	l.right(orAbsent(row.Beside, busy))
 	l.right(orAbsent(row.Waited, span))
 	l.right(orAbsent(row.SoftIRQs, whole))
 	l.right(orAbsent(row.Steal, span))
-	l.right(fmt.Sprintf("%.0f", row.Cost))
+	l.right(orAbsent(row.Cost, func(v float64) string { return fmt.Sprintf("%.0f", v) }))
 	l.left(dashed(row.Siblings.String()))
 	l.left(orAbsent(row.Node, whole))
 	l.left(dashed(row.Kind))
