@@ -273,6 +273,8 @@ func (r *factReader) topology() {
 	top, err := r.fs.Topology()
 	if err != nil {
 		r.facts.Unread = append(r.facts.Unread, Unread{What: "topology", Cause: err.Error()})
+	}
+	if top == nil {
 		return
 	}
 	t := &TopologyFacts{

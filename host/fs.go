@@ -82,11 +82,16 @@ func (f FS) text(elem ...string) (string, error) {
 	return string(bytes.Trim(text, " \t\r\n\x00")), err
 }
 
-// number reads a file that holds one decimal number.
+// number reads a file that holds one decimal number. An empty one holds none:
+// no kernel prints it so, and it is what copies have of a file that could not be
+// read.
 func (f FS) number(elem ...string) (int64, error) {
 	text, err := f.text(elem...)
 	if err != nil {
 		return 0, err
+	}
+	if text == "" {
+		return 0, f.empty(elem)
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
@@ -104,11 +109,20 @@ func (f FS) cpus(elem ...string) (cpulist.Set, error) {
 	return f.inFile(cpulist.Parse, text, elem)
 }
 
-// cpuMask reads a file that holds a CPU mask.
+// empty is the error of a file in which nothing stands: its value is absent.
+func (f FS) empty(elem []string) error {
+	return &fs.PathError{Op: "read", Path: f.Path(elem...), Err: fs.ErrNotExist}
+}
+
+// cpuMask reads a file that holds a CPU mask; an empty file holds none, as the
+// empty mask is zeros.
 func (f FS) cpuMask(elem ...string) (cpulist.Set, error) {
 	text, err := f.read(elem...)
 	if err != nil {
 		return cpulist.Set{}, err
+	}
+	if len(bytes.Trim(text, " \t\r\n\x00")) == 0 {
+		return cpulist.Set{}, f.empty(elem)
 	}
 	return f.inFile(cpulist.ParseMask, text, elem)
 }

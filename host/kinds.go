@@ -2,6 +2,7 @@ package host
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,10 +26,7 @@ type Kind struct {
 // kinds finds the kinds of the online CPUs by the surest source that tells
 // them apart; one kind is none.
 func (f FS) kinds(online cpulist.Set) ([]Kind, error) {
-	capacity, err := f.perCPU(online, "cpu_capacity")
-	if err != nil {
-		return nil, err
-	}
+	capacity, failed := f.perCPU(online, "cpu_capacity")
 	for _, source := range []func(cpulist.Set) ([]Kind, error){
 		f.kindsByPMU,
 		f.kindsByPart,
@@ -36,15 +34,13 @@ func (f FS) kinds(online cpulist.Set) ([]Kind, error) {
 		f.kindsByFrequency,
 	} {
 		kinds, err := source(online)
-		if err != nil {
-			return nil, err
-		}
+		failed = errors.Join(failed, err)
 		if len(kinds) > 1 {
 			order(kinds, capacity)
-			return kinds, nil
+			return kinds, failed
 		}
 	}
-	return nil, nil
+	return nil, failed
 }
 
 // The PMUs that x86 kernels register per kind, the fastest first
@@ -101,17 +97,19 @@ func (f FS) kindsByFrequency(online cpulist.Set) ([]Kind, error) {
 // perCPU reads one number of every CPU that has it.
 func (f FS) perCPU(online cpulist.Set, name string) (map[int]int, error) {
 	values := map[int]int{}
+	var failed error
 	for cpu := range online.All() {
 		n, err := f.number(cpuDir(cpu), name)
 		if absent(err) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			failed = errors.Join(failed, err)
+			continue
 		}
 		values[cpu] = int(n)
 	}
-	return values, nil
+	return values, failed
 }
 
 // kindGap is how much slower a core must be than the next faster one to be of

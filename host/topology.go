@@ -79,16 +79,13 @@ func (t *Topology) ThreadsPerCore() int {
 // Topology reads /sys/devices/system/cpu and /sys/devices/system/node
 // (Documentation/admin-guide/cputopology.rst). The error is for what has no
 // meaning without an answer, the online CPUs, and for files that are there and
-// cannot be understood.
+// cannot be understood; with an error, the topology is what could be, or nil.
 func (f FS) Topology() (*Topology, error) {
 	t, err := f.Arrangement()
-	if err != nil {
-		return nil, err
+	if t != nil {
+		t.Caches, err = collect(err, func() ([]Cache, error) { return f.caches(t.Online) })
 	}
-	if t.Caches, err = f.caches(t.Online); err != nil {
-		return nil, err
-	}
-	return t, nil
+	return t, err
 }
 
 // HasCPUs reports whether the files say anything about CPUs: a dump of /proc
@@ -103,7 +100,7 @@ func (f FS) HasCPUs() bool {
 }
 
 // Arrangement is the topology without the caches, whose files are four in five
-// of all.
+// of all. With an error, it is what could be read, or nil.
 func (f FS) Arrangement() (*Topology, error) {
 	t := &Topology{}
 	var err error
@@ -124,10 +121,7 @@ func (f FS) Arrangement() (*Topology, error) {
 	t.Packages = packagesOf(t.Cores)
 	t.Kinds, err = collect(err, func() ([]Kind, error) { return f.kinds(t.Online) })
 	nameKinds(t)
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
+	return t, err
 }
 
 // RCUNoCBs are the CPUs whose RCU callbacks run elsewhere: rcu_nocbs= of the
@@ -162,11 +156,11 @@ func collect[T any](before error, read func() (T, error)) (T, error) {
 
 func cpuDir(cpu int) string { return "sys/devices/system/cpu/cpu" + strconv.Itoa(cpu) }
 
-// online reads the list of online CPUs; where a dump lacks it, the folders of
-// the CPUs that are not marked offline.
+// online reads the list of online CPUs; where a dump lacks it, or has an empty
+// one, the folders of the CPUs that are not marked offline.
 func (f FS) online() (cpulist.Set, error) {
 	set, err := f.cpus("sys/devices/system/cpu/online")
-	if err == nil || !absent(err) {
+	if err == nil && !set.Empty() || err != nil && !absent(err) {
 		return set, err
 	}
 	dirs, err := f.numbered("cpu", "sys/devices/system/cpu")
@@ -192,15 +186,14 @@ func (f FS) online() (cpulist.Set, error) {
 // only key that holds: core_id starts anew on every package.
 func (f FS) cores(t *Topology) ([]Core, error) {
 	var cores []Core
+	var failed error
 	seen := cpulist.Set{}
 	for cpu := range t.Online.All() {
 		if seen.Contains(cpu) {
 			continue
 		}
 		core, err := f.core(cpu)
-		if err != nil {
-			return nil, err
-		}
+		failed = errors.Join(failed, err)
 		if core == nil {
 			continue
 		}
@@ -209,10 +202,11 @@ func (f FS) cores(t *Topology) ([]Core, error) {
 		core.Node = nodeOf(t.Nodes, cpu)
 		cores = append(cores, *core)
 	}
-	return cores, nil
+	return cores, failed
 }
 
-// core reads the core of one CPU; nil where the CPU has no topology.
+// core reads the core of one CPU; nil where the CPU has no topology. With an
+// error, it is what could be read.
 func (f FS) core(cpu int) (*Core, error) {
 	dir := cpuDir(cpu) + "/topology"
 	there, err := f.open(dir)
@@ -224,13 +218,9 @@ func (f FS) core(cpu int) (*Core, error) {
 	}
 	there.Close()
 	core := &Core{}
-	if core.CPUs, err = f.siblings(dir, cpu); err != nil {
-		return nil, err
-	}
-	if core.Package, err = f.id(dir, "physical_package_id"); err != nil {
-		return nil, err
-	}
-	core.Die, err = f.id(dir, "die_id")
+	core.CPUs, err = f.siblings(dir, cpu)
+	core.Package, err = collect(err, func() (*int, error) { return f.id(dir, "physical_package_id") })
+	core.Die, err = collect(err, func() (*int, error) { return f.id(dir, "die_id") })
 	return core, err
 }
 
@@ -300,6 +290,7 @@ func (f FS) nodes() ([]Node, error) {
 		return nil, err
 	}
 	var nodes []Node
+	var failed error
 	for id := range ids.All() {
 		dir := "sys/devices/system/node/node" + strconv.Itoa(id)
 		cpus, err := f.cpus(dir, "cpulist")
@@ -310,11 +301,12 @@ func (f FS) nodes() ([]Node, error) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			failed = errors.Join(failed, err)
+			continue
 		}
 		nodes = append(nodes, Node{ID: id, CPUs: cpus})
 	}
-	return nodes, nil
+	return nodes, failed
 }
 
 // Cache is one cache and the online CPUs that share it.
@@ -329,6 +321,7 @@ type Cache struct {
 // the third level.
 func (f FS) caches(online cpulist.Set) ([]Cache, error) {
 	var caches []Cache
+	var failed error
 	seen := map[string]bool{}
 	for cpu := range online.All() {
 		indices, err := f.numbered("index", cpuDir(cpu), "cache")
@@ -337,9 +330,7 @@ func (f FS) caches(online cpulist.Set) ([]Cache, error) {
 		}
 		for i := range indices.All() {
 			c, err := f.cache(fmt.Sprintf("%s/cache/index%d", cpuDir(cpu), i), cpu)
-			if err != nil {
-				return nil, err
-			}
+			failed = errors.Join(failed, err)
 			if c == nil {
 				continue
 			}
@@ -353,7 +344,7 @@ func (f FS) caches(online cpulist.Set) ([]Cache, error) {
 	slices.SortStableFunc(caches, func(a, b Cache) int {
 		return cmp.Or(cmp.Compare(a.Level, b.Level), strings.Compare(a.Type, b.Type))
 	})
-	return caches, nil
+	return caches, failed
 }
 
 // cache reads one cache; nil when the folder does not say its level.

@@ -104,6 +104,48 @@ func TestLinksDoNotLeaveTheRoot(t *testing.T) {
 	}
 }
 
+// TestDamagedTopology: a file that cannot be understood is said, and all others
+// count; an empty one is as good as none.
+func TestDamagedTopology(t *testing.T) {
+	const cpu = "sys/devices/system/cpu/"
+	for _, c := range []struct {
+		file, text, want string // what the error holds; "": there is none
+	}{
+		{cpu + "online", "", ""},
+		{cpu + "isolated", "", ""},
+		{cpu + "possible", "0-\n", "possible"},
+		{cpu + "cpu0/topology/physical_package_id", "", ""},
+		{cpu + "cpu0/topology/physical_package_id", "one\n", `"one" is not a number`},
+		{cpu + "cpu0/topology/die_id", "\n", ""},
+		{cpu + "cpu0/topology/core_cpus_list", "", ""},
+		{cpu + "cpu0/topology/core_cpus_list", "0-x\n", "core_cpus_list"},
+		{cpu + "cpu0/topology/thread_siblings", "\x00", ""},
+		{cpu + "cpu0/cpu_capacity", "", ""},
+		{cpu + "cpu0/cpu_capacity", "fast\n", "cpu_capacity"},
+		{cpu + "cpu0/cpufreq/cpuinfo_max_freq", "<unknown>\n", "cpuinfo_max_freq"},
+		{cpu + "cpu0/cache/index0/level", "", ""},
+		{cpu + "cpu0/cache/index0/level", "L1\n", "level"},
+		{"sys/devices/system/node/node1/cpulist", "0--1\n", "node1"},
+		{"sys/devices/cpu_atom/cpus", "?\n", "cpu_atom"},
+	} {
+		files := map[string]string{
+			cpu + "online": "0-1\n",
+			cpu + "cpu1/topology/physical_package_id": "0\n",
+			cpu + "cpu1/cache/index0/level":           "2\n",
+			cpu + "cpu0/topology/core_id":             "0\n",
+			"sys/devices/system/node/node0/cpulist":   "0-1\n",
+		}
+		files[c.file] = c.text
+		top, err := writeTree(t, files).Topology()
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s %q: error %v, want %q", c.file, c.text, err, c.want)
+		}
+		if top == nil || top.Online.String() != "0-1" || len(top.Cores) != 2 || len(top.Packages) != 1 || len(top.Nodes) != 1 || len(top.Caches) != 1 {
+			t.Errorf("%s %q: %+v", c.file, c.text, top)
+		}
+	}
+}
+
 func TestKindsByValue(t *testing.T) {
 	for _, c := range []struct {
 		values map[int]int
