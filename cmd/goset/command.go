@@ -49,9 +49,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root := a.root()
 	root.SetArgs(cli.OneDash(args))
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	help := &latch{Writer: stdout}
+	root.SetOut(help)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = help.failed
+	}
 	if err == nil {
 		return 0
 	}
@@ -66,6 +70,21 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		fmt.Fprintf(stderr, "Try '%s -h'.\n", cmd.CommandPath())
 	}
 	return exitFailed
+}
+
+// latch keeps the first failure of what the command tree itself writes, which
+// lets it pass: help and version.
+type latch struct {
+	io.Writer
+	failed error
+}
+
+func (l *latch) Write(p []byte) (int, error) {
+	n, err := l.Writer.Write(p)
+	if l.failed == nil {
+		l.failed = err
+	}
+	return n, err
 }
 
 // root builds the command tree anew for every call: nothing is global.

@@ -97,5 +97,8 @@ func (a *app) watchRanks(ctx context.Context) error {
 		if _, err := io.WriteString(a.stdout, b.String()); err != nil {
 			return err
 		}
+		if err != nil { // the table is there, and n does not fit
+			a.say(err.Error())
+		}
 	}
 }
