@@ -1,6 +1,7 @@
 package isolation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,8 @@ type Options struct {
 	Guard []string
 	// Say is told what a person should know; nil: nobody.
 	Say func(string)
+	// Tool is the command that has restore, for messages; "": goset-bench.
+	Tool string
 }
 
 // Session is one process's time on the machine: the machine lock, and when
@@ -95,10 +98,11 @@ func openState(path string) (*folder, error) { return openFolder(path, os.Geteui
 type StaleError struct {
 	Journals []string
 	State    string
+	Tool     string
 }
 
 func (e *StaleError) Error() string {
-	restore := "goset-bench restore"
+	restore := cmp.Or(e.Tool, "goset-bench") + " restore"
 	if e.State != DefaultState {
 		restore += " -state " + e.State
 	}
@@ -119,7 +123,7 @@ func (s *Session) refuseStale() error {
 			return err
 		}
 		if time.Now().After(deadline) {
-			return &StaleError{stale, s.options.State}
+			return &StaleError{stale, s.options.State, s.options.Tool}
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

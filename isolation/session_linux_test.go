@@ -288,6 +288,11 @@ func TestRestoreAfterBothWereKilled(t *testing.T) {
 	if _, err := Open(context.Background(), o); !errors.As(err, &stale) || !strings.Contains(err.Error(), "goset-bench restore -state "+o.State) {
 		t.Fatalf("opened a changed machine: %v", err)
 	}
+	named := o
+	named.Tool = "goset"
+	if _, err := Open(context.Background(), named); err == nil || !strings.Contains(err.Error(), "sudo goset restore -state "+o.State) {
+		t.Errorf("opened a changed machine, or names another way out: %v", err)
+	}
 	if n, err := Restore(o); n != 1 || err != nil {
 		t.Errorf("restored %d, %v", n, err)
 	}

@@ -26,6 +26,7 @@ type Options struct {
 	Wait        time.Duration
 	Guard       []string
 	Say         func(string)
+	Tool        string
 }
 
 // Session is one process's time on the machine. On this system it changes

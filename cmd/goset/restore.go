@@ -35,7 +35,7 @@ func (t *task) open(ctx context.Context) error {
 	if !changesMachine(t.mode) {
 		return nil
 	}
-	o := isolation.Options{State: t.opt.state, Lock: t.opt.lock, Wait: t.opt.wait, Say: t.say}
+	o := isolation.Options{State: t.opt.state, Lock: t.opt.lock, Wait: t.opt.wait, Say: t.say, Tool: "goset"}
 	if os.Geteuid() == 0 {
 		// The file that runs, and not what stands at its path by now: an
 		// upgrade leaves the journal to the version that wrote it.
