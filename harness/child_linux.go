@@ -246,7 +246,7 @@ func (r *Runner) Forward(sig syscall.Signal) {
 
 // passOn reads what woke the poll and sends the child what Forward was given.
 // The child is not reaped yet, so that its number is still its own.
-func (r *Runner) passOn(c *child) {
+func (r *Runner) passOn(c *child, job Job) {
 	n, err := syscall.Read(r.wake[0], r.buf)
 	if err != nil {
 		return
@@ -255,6 +255,9 @@ func (r *Runner) passOn(c *child) {
 		if sig != 0 {
 			// What has ended meanwhile needs no signal.
 			_ = syscall.Kill(c.pid, syscall.Signal(sig))
+			if job.Forwarded != nil {
+				job.Forwarded(syscall.Signal(sig))
+			}
 		}
 	}
 }
@@ -359,7 +362,7 @@ func (r *Runner) wait(ctx context.Context, c *child, job Job, held *isolation.He
 			return now, nil
 		}
 		if ev.woken {
-			r.passOn(c)
+			r.passOn(c, job)
 			if ctx.Err() != nil && !end.begun {
 				res.Interrupted = true
 				end.next(now)

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"syscall"
 	"time"
 
 	"goset/cpulist"
@@ -40,6 +41,9 @@ type Job struct {
 	// takes is at most how late the end is noticed.
 	Started, Ended, Tick func(pid int)
 	Every                time.Duration // 0: never
+	// Forwarded is called, by the thread that waits for the child, when the
+	// child has been sent a signal of Forward; nil: not.
+	Forwarded func(syscall.Signal)
 }
 
 // Stream is what a child wrote to one of its streams.

@@ -90,10 +90,7 @@ func (r *relay) one(sig syscall.Signal) {
 	fromTerminal := slices.Contains(terminalSignals(), sig) && foreground()
 	switch {
 	case sig == syscall.SIGPIPE:
-	case sig == syscall.SIGTSTP:
-		if r.runner != nil && !fromTerminal {
-			r.runner.Forward(sig)
-		}
+	case sig == syscall.SIGTSTP && (r.runner == nil || fromTerminal):
 		stopSelf()
 	case r.runner == nil:
 		if sig != syscall.SIGCONT && sig != syscall.SIGWINCH {
@@ -102,6 +99,14 @@ func (r *relay) one(sig syscall.Signal) {
 		}
 	case !fromTerminal:
 		r.runner.Forward(sig)
+	}
+}
+
+// forwarded stops goset with its task. A goset that stopped before its task had
+// the signal would not have passed it on.
+func forwarded(sig syscall.Signal) {
+	if sig == syscall.SIGTSTP {
+		stopSelf()
 	}
 }
 

@@ -221,6 +221,7 @@ func (t *task) execute(color bool) error {
 	job := t.job()
 	job.CPUs, job.Started, job.Ended = t.selection.Set, watch.started, watch.ended
 	job.Starting, job.Tick, job.Every = watch.poller.Begin, watch.poller.Poll, t.opt.interval
+	job.Forwarded = forwarded
 	// One CPU is all that the housekeeper has: more than one processor of the
 	// Go runtime would look for work there.
 	runtime.GOMAXPROCS(1)
