@@ -242,11 +242,14 @@ func (b *GoBuilder) goCommand(ctx context.Context, tree goTree, t *GoTask, out i
 	// PWD names the folder to go, which otherwise resolves links.
 	cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], "PWD="+tree.dir)
 	var said bytes.Buffer
+	if len(envValues(b.env, "GOTMPDIR")) == 0 {
+		cmd.Env = append(cmd.Env, "GOTMPDIR="+filepath.Join(b.temp.dir, "work"))
+	}
 	cmd.Stdout, cmd.Stderr = out, &said
 	if out == nil {
 		cmd.Stdout = &said
 	}
-	if err := cmd.Run(); err != nil {
+	if err := b.temp.run(cmd); err != nil {
 		what := t.label()
 		if t.Toolchain != "" {
 			what += fmt.Sprintf(" with toolchain %q", t.Toolchain)

@@ -20,7 +20,35 @@ type tempTree struct {
 	dir    string
 	lock   *os.File
 	alive  io.WriteCloser // closed when this process ends, however it ends
-	sweeps *exec.Cmd      // removes the folder then
+	sweeps *exec.Cmd      // ends what works in the folder and removes it then
+}
+
+// sweepScript reads the process groups that work in the folder, and an empty
+// line when one has ended. read fails when the pipe ends: on Close, and on
+// SIGKILL of this process too. What is being ended may still make a file behind
+// rm's back. dash knows no other form of kill with a group.
+const sweepScript = `while read -r line; do group=$line; done
+if [ -n "$group" ]; then kill -s KILL -- "-$group"; fi 2>/dev/null
+tries=0
+until rm -rf -- "$1" 2>/dev/null || [ $tries -ge 50 ]; do tries=$((tries + 1)); sleep 0.1; done
+`
+
+// run runs a command of exec.CommandContext in a process group of its own,
+// which ends with the context, and with this process: go by itself would go on,
+// and so would its compilers.
+func (t *tempTree) run(cmd *exec.Cmd) error {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	_, told := fmt.Fprintln(t.alive, cmd.Process.Pid)
+	err := cmd.Wait()
+	_, untold := fmt.Fprintln(t.alive)
+	if errors.Join(told, untold) != nil {
+		return errors.Join(err, fmt.Errorf("cannot tell the process that would clean up: %w", errors.Join(told, untold)))
+	}
+	return err
 }
 
 // newTempTree makes a folder and removes those whose processes are gone.
@@ -57,9 +85,12 @@ func (t *tempTree) open() error {
 	if err := os.Mkdir(filepath.Join(t.dir, "bin"), 0o755); err != nil {
 		return err
 	}
-	// read ends when the pipe does: on Close, and on SIGKILL too. A session of
-	// its own keeps it from dying with our group.
-	cmd := exec.Command("/bin/sh", "-c", `read -r _; exec rm -rf -- "$1"`, "sh", t.dir)
+	// Where go builds.
+	if err := os.Mkdir(filepath.Join(t.dir, "work"), 0o700); err != nil {
+		return err
+	}
+	// A session of its own keeps it from dying with our group.
+	cmd := exec.Command("/bin/sh", "-c", sweepScript, "sh", t.dir)
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if t.alive, err = cmd.StdinPipe(); err != nil {
