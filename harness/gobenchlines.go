@@ -15,6 +15,7 @@ import (
 // benchLine is one benchmark result line, read.
 type benchLine struct {
 	pkg  string // the "pkg:" line in force; "" for none
+	mode string // the "mode:" line in force, as bench.txt has; "" for none
 	name string // without "Benchmark", as printed
 	// iters is b.N; 0 where a print before it makes its first digit uncertain.
 	iters  int
@@ -130,7 +131,7 @@ func (o *benchOutput) skip(line []byte) {
 
 // lineOf copies a result: the reader owns and reuses it.
 func lineOf(r *benchfmt.Result) benchLine {
-	l := benchLine{pkg: r.GetConfig("pkg"), name: r.Name.String(), iters: r.Iters}
+	l := benchLine{pkg: r.GetConfig("pkg"), mode: r.GetConfig("mode"), name: r.Name.String(), iters: r.Iters}
 	for _, v := range r.Values {
 		if v.OrigUnit != "" {
 			v.Value, v.Unit = v.OrigValue, v.OrigUnit

@@ -60,7 +60,7 @@ func (d *Data) Document(opts Options) (*Document, error) {
 
 // wholeNotes are about the experiment as a whole.
 func (b *maker) wholeNotes() ([]string, error) {
-	var out []string
+	out := slices.Clone(b.opts.Notes)
 	if m := b.opts.Manifest; m != nil {
 		if s := m.Stopped; s != nil {
 			out = append(out, fmt.Sprintf("stopped after round %d of %d: %s", s.Block, s.Blocks, s.Reason))

@@ -30,6 +30,7 @@ type External struct {
 	treatments []harness.Treatment
 	index      map[string]int
 	counts     map[int]int // runs so far, by treatment
+	notes      []string    // what was not read, by file
 }
 
 // maxExternal bounds an external file in bytes.
@@ -41,9 +42,9 @@ func (x *External) Add(path string, text []byte, files int) error {
 		return fmt.Errorf("cannot read %q: it is longer than %d bytes", path, maxExternal)
 	}
 	mode := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
-	before := len(x.records)
+	before, notes := len(x.records), len(x.notes)
 	var err error
-	if trimmed := bytes.TrimLeftFunc(bytes.TrimPrefix(text, []byte("\ufeff")), unicode.IsSpace); len(trimmed) > 0 && trimmed[0] == '{' {
+	if trimmed := bytes.TrimLeftFunc(bytes.TrimPrefix(text, []byte("\ufeff")), unicode.IsSpace); len(trimmed) > 0 && trimmed[0] == '{' && !isEvent(trimmed) {
 		err = x.addHyperfine(mode, trimmed, files)
 	} else {
 		err = x.addBench(mode, path, text)
@@ -52,9 +53,20 @@ func (x *External) Add(path string, text []byte, files int) error {
 		return fmt.Errorf("cannot read %q: %v", path, err)
 	}
 	if len(x.records) == before {
+		if len(x.notes) > notes {
+			return fmt.Errorf("cannot read %s", x.notes[len(x.notes)-1])
+		}
 		return fmt.Errorf("cannot read %q: no result in it is a Go benchmark line (\"BenchmarkX 100 5 ns/op\") or of hyperfine's JSON", path)
 	}
 	return nil
+}
+
+// isEvent tells the events of go test -json from hyperfine's JSON: each is an
+// object on a line of its own.
+func isEvent(text []byte) bool {
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	var event struct{ Action string }
+	return json.Unmarshal(line, &event) == nil && event.Action != ""
 }
 
 // Each is a Source.
@@ -73,7 +85,7 @@ func (x *External) Each(ctx context.Context, fn func(*harness.Record) error) err
 
 // Options are those of a report over the files.
 func (x *External) Options() Options {
-	o := Options{Unblocked: true, ModeFactors: []string{}, Treatments: x.treatments}
+	o := Options{Unblocked: true, ModeFactors: []string{}, Treatments: x.treatments, Notes: x.notes}
 	if len(x.treatments) > 0 {
 		o.Baseline = x.treatments[0].Mode
 	}
@@ -98,44 +110,58 @@ func (x *External) put(workload, mode string, metrics []metric.Metric, values ma
 	return &x.records[len(x.records)-1]
 }
 
-// addBench reads the Go benchmark format: a line is a run.
+// addBench reads the Go benchmark format: a line is a run. What cannot be read
+// is a note.
 func (x *External) addBench(mode, path string, text []byte) error {
-	r := benchfmt.NewReader(bytes.NewReader(text), path)
-	for r.Scan() {
-		switch rec := r.Result().(type) {
-		case *benchfmt.SyntaxError:
-			return fmt.Errorf("line %d: %s", rec.Line, rec.Msg)
-		case *benchfmt.Result:
-			if err := x.benchLine(mode, rec, r.Units()); err != nil {
-				return err
-			}
-		}
+	file, err := harness.ReadBenchFile(text)
+	if err != nil {
+		return err
 	}
-	return r.Err()
+	if file.Unread != "" {
+		x.notes = append(x.notes, fmt.Sprintf("%s: %s", path, file.Unread))
+	}
+	var odd []string
+	for i := range file.Results {
+		left, err := x.benchLine(mode, &file.Results[i], file.Units)
+		if err != nil {
+			return err
+		}
+		odd = append(odd, left...)
+	}
+	switch len(odd) {
+	case 0:
+	case 1:
+		x.notes = append(x.notes, fmt.Sprintf("%s: 1 value is left out, because it is not a finite number: %s", path, odd[0]))
+	default:
+		x.notes = append(x.notes, fmt.Sprintf("%s: %d values are left out, because they are not finite numbers, the first: %s", path, len(odd), odd[0]))
+	}
+	return nil
 }
 
-func (x *External) benchLine(mode string, rec *benchfmt.Result, units benchfmt.UnitMetadataMap) error {
+// benchLine takes in one result. left names the values of it that are not
+// finite.
+func (x *External) benchLine(mode string, res *harness.BenchResult, units benchfmt.UnitMetadataMap) (left []string, err error) {
 	values := map[string]float64{}
 	var metrics []metric.Metric
-	for _, v := range rec.Values {
+	for _, v := range res.Values {
 		if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) {
-			return fmt.Errorf("benchmark %q has %s = %v: not a finite number", rec.Name, v.Unit, v.Value)
+			left = append(left, fmt.Sprintf("benchmark %q has %s = %v", res.Name, v.Unit, v.Value))
+			continue
 		}
 		if _, twice := values[v.Unit]; twice {
-			return fmt.Errorf("benchmark %q has the unit %s twice on one line", rec.Name, v.Unit)
+			return nil, fmt.Errorf("benchmark %q has the unit %s twice on one line", res.Name, v.Unit)
 		}
 		values[v.Unit] = v.Value
 		metrics = append(metrics, benchMetricOf(v.Unit, units))
 	}
-	workload := rec.Name.String()
-	if pkg := rec.GetConfig("pkg"); pkg != "" {
-		workload = pkg + "." + workload
+	workload := res.Name
+	if res.Package != "" {
+		workload = res.Package + "." + workload
 	}
-	if own := rec.GetConfig("mode"); own != "" {
-		mode = own
+	if len(values) > 0 {
+		x.put(workload, cmp.Or(res.Mode, mode), metrics, values)
 	}
-	x.put(workload, mode, metrics, values)
-	return nil
+	return left, nil
 }
 
 // benchMetricOf describes a unit of a benchmark line, tidied as benchfmt does:

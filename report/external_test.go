@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -119,11 +120,54 @@ func TestExternalFaults(t *testing.T) {
 		`{"results": [{"command": "x", "times": [1, 2], "exit_codes": [0]}]}`: "2 times and 1 exit codes",
 		"BenchmarkX 100 NaN ns/op\n":                                          "not a finite number",
 		"BenchmarkX 100 1 ns/op 2 ns/op\n":                                    "twice",
-		"BenchmarkX 1x0 1 ns/op\n":                                            "line 1",
+		"BenchmarkX 1x0 1 ns/op\n":                                            `1 line that looks like a benchmark result cannot be read: "BenchmarkX 1x0 1 ns/op"`,
 	} {
 		var x External
 		if err := x.Add("f", []byte(text), 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", text, err, want)
+		}
+	}
+}
+
+// A file is read as the output of a run is: what prints tore apart and the
+// events of go test -json too. What cannot be read is counted and shown.
+func TestExternalHostileBenchmarks(t *testing.T) {
+	const event = `{"Action":"output","Package":"p","Output":"%s\n"}` + "\n"
+	for _, c := range []struct {
+		name, text string
+		values     []float64 // of sec/op
+		notes      []string
+	}{
+		{"print", "pkg: p\nBenchmarkX-2 \thello\n     100\t  5 ns/op\n", []float64{5e-9}, nil},
+		{"events", `{"Action":"start","Package":"p"}` + "\n" + fmt.Sprintf(event, `BenchmarkX-2 \t     100\t  5 ns/op`), []float64{5e-9}, nil},
+		{"mark", "\ufeffpkg: p\r\nBenchmarkX-2 100 5 ns/op\r\n", []float64{5e-9}, nil},
+		{"cut", "pkg: p\nBenchmarkX-2 100 5 ns/op\nBenchmarkX-2 10", []float64{5e-9}, []string{`f: 1 line that looks like a benchmark result cannot be read: "BenchmarkX-2 10"`}},
+		{"panic", "pkg: p\nBenchmarkX-2 100 5 ns/op\nBenchmarkY-2 \tpanic: no\n\ngoroutine 1\nBenchmarkZ 1x 2 ns/op\nFAIL\n", []float64{5e-9}, []string{`f: 2 lines that look like benchmark results cannot be read, the first: "BenchmarkY-2 \tpanic: no"`}},
+		{"infinite", "pkg: p\nBenchmarkX-2 100 5 ns/op NaN ratio\nBenchmarkX-2 100 5 ns/op +Inf ratio\n", []float64{5e-9, 5e-9},
+			[]string{`f: 2 values are left out, because they are not finite numbers, the first: benchmark "X-2" has ratio = NaN`}},
+		{"one infinite", "pkg: p\nBenchmarkX-2 100 5 ns/op NaN ratio\n", []float64{5e-9}, []string{`f: 1 value is left out, because it is not a finite number: benchmark "X-2" has ratio = NaN`}},
+	} {
+		var x External
+		if err := x.Add("f", []byte(c.text), 1); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		var got []float64
+		for i := range x.records {
+			if r := &x.records[i]; r.Workload != "p.X-2" || len(r.Values) != 1 {
+				t.Errorf("%s: record %+v", c.name, r)
+			}
+			got = append(got, x.records[i].Values["sec/op"])
+		}
+		if !slices.Equal(got, c.values) || !slices.Equal(x.Options().Notes, c.notes) {
+			t.Errorf("%s: values %v, notes %q, want %v and %q", c.name, got, x.Options().Notes, c.values, c.notes)
+		}
+		d, err := Collect(t.Context(), &x, x.treatments, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if doc, err := d.Document(x.Options()); err != nil || len(c.notes) > 0 && !slices.Contains(doc.Notes, c.notes[0]) {
+			t.Errorf("%s: %v, or a document without the notes", c.name, err)
 		}
 	}
 }

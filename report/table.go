@@ -43,6 +43,8 @@ type Options struct {
 	Compare []harness.ModePair
 	// Unblocked compares samples as a whole: the runs share no blocks.
 	Unblocked bool
+	// Notes head the document: what of the figures could not be read, say.
+	Notes []string
 	// Equivalence bounds the sd ratio that counts as the same, as {0.8, 1.25};
 	// the zero value claims no equivalence.
 	Equivalence [2]float64

@@ -31,9 +31,10 @@ iterations.csv.gz, summary.csv, summary.md, contrasts.csv, bench.txt and
 report.html, a page that needs no network. -plots DIR writes every plot of that
 page as SVG and PNG.
 
-Of files it reads the Go benchmark format and hyperfine's JSON, and gives them
-the same statistics: each file is a mode, the first one the baseline; a single
-hyperfine file has a mode for each command.
+Of files it reads the Go benchmark format, the events of go test -json, and
+hyperfine's JSON, and gives them the same statistics: each file is a mode, the
+first one the baseline; a single hyperfine file has a mode for each command. A
+line that looks like a result and cannot be read is counted and shown.
 
 -rules prints Hoefler and Belli's twelve rules for reporting measurements, each
 with pass, fail or not applicable and the reason.`,
