@@ -47,17 +47,61 @@ func (r *surveyor) limits() {
 		return
 	}
 	r.survey.Limits.Read = true
-	for _, dir := range cgroupFolders(string(mounts), string(own), "") {
-		r.quota(dir, "cpu.max", "cpu.stat")
-		r.memoryLimit(dir, "memory.max")
-		r.memoryLimit(dir, "memory.high")
+	for _, h := range []struct {
+		controller string
+		look       func(dir string)
+	}{
+		{"", func(dir string) {
+			r.quota(dir, "cpu.max", "cpu.stat")
+			r.memoryLimit(dir, "memory.max")
+			r.memoryLimit(dir, "memory.high")
+		}},
+		{"cpu", func(dir string) { r.quota(dir, "cpu.cfs_quota_us", "cpu.stat") }},
+		{"memory", func(dir string) { r.memoryLimit(dir, "memory.limit_in_bytes") }},
+	} {
+		if at, ok := CgroupOf(string(own), h.controller); !ok || !strings.HasPrefix(at, "/") {
+			continue
+		}
+		dirs := cgroupFolders(string(mounts), string(own), h.controller)
+		for _, dir := range dirs {
+			h.look(dir)
+		}
+		// A hierarchy that is not mounted here, or whose mount something else
+		// covers, limits this process all the same.
+		if (len(dirs) == 0 || !r.shown(dirs[0])) && (h.controller != "" || !onVersion1(string(own))) {
+			r.hidden(dirs)
+		}
 	}
-	for _, dir := range cgroupFolders(string(mounts), string(own), "cpu") {
-		r.quota(dir, "cpu.cfs_quota_us", "cpu.stat")
+}
+
+// onVersion1 is true when both limits are those of version 1: then version 2 has
+// none, and in a container often no mount.
+func onVersion1(own string) bool {
+	_, cpu := CgroupOf(own, "cpu")
+	_, memory := CgroupOf(own, "memory")
+	return cpu && memory
+}
+
+// shown is true when a group's folder shows its files, of which every group has
+// some.
+func (r *surveyor) shown(dir string) bool {
+	folder, err := r.fs.open(dir)
+	if err != nil {
+		return false
 	}
-	for _, dir := range cgroupFolders(string(mounts), string(own), "memory") {
-		r.memoryLimit(dir, "memory.limit_in_bytes")
+	defer folder.Close()
+	names, err := folder.Readdirnames(1)
+	return err == nil && len(names) > 0
+}
+
+// hidden notes that the folders of a hierarchy tell nothing.
+func (r *surveyor) hidden(dirs []string) {
+	r.survey.Limits.Read = false
+	what, cause := "/sys/fs/cgroup", "no control groups are mounted there"
+	if len(dirs) > 0 {
+		what, cause = "/"+dirs[0], "the folder of this process's control group is hidden or empty"
 	}
+	r.facts.Unread = append(r.facts.Unread, Unread{What: what, Cause: cause})
 }
 
 // cgroupFolders are the folders of a process's groups in the hierarchy of a

@@ -160,6 +160,32 @@ func TestSurveyNamesWhatIsUnread(t *testing.T) {
 	}
 }
 
+// TestSurveyHiddenGroups: control groups that are not to be seen are not without
+// limits. A system that has none is.
+func TestSurveyHiddenGroups(t *testing.T) {
+	const mount = "30 1 0:1 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
+	for _, c := range []struct {
+		name, own, mounts, file string
+		read                    bool
+	}{
+		{"shown", "0::/a\n", mount, "sys/fs/cgroup/a/cgroup.procs", true},
+		{"covered", "0::/a\n", mount, "sys/other", false},
+		{"own folder missing", "0::/a\n", mount, "sys/fs/cgroup/b/cgroup.procs", false},
+		{"not mounted", "0::/a\n", "", "sys/fs/cgroup/a/cgroup.procs", false},
+		{"version 1 not mounted", "4:memory:/a\n0::/a\n", mount, "sys/fs/cgroup/a/cgroup.procs", false},
+		{"version 2 without controllers", "4:memory:/\n3:cpu,cpuacct:/\n0::/a\n", "30 1 0:1 / /m rw - cgroup cgroup rw,memory\n31 1 0:1 / /m rw - cgroup cgroup rw,cpu\n", "m/cgroup.procs", true},
+		{"no groups", "", "", "sys/other", true},
+	} {
+		s := ReadSurvey(writeTree(t, map[string]string{
+			"sys/devices/system/cpu/online": "0\n", "proc/self/stat": "7 self\n",
+			"proc/self/cgroup": c.own, "proc/self/mountinfo": c.mounts, c.file: "",
+		}))
+		if _, noted := s.Below("/sys/fs/cgroup"); s.Limits.Read != c.read || noted == c.read {
+			t.Errorf("%s: read %v, want %v; unread %v", c.name, s.Limits.Read, c.read, s.Facts.Unread)
+		}
+	}
+}
+
 // TestPolicyBoost: without a knob of the machine, those of the policies.
 func TestPolicyBoost(t *testing.T) {
 	const policy = "sys/devices/system/cpu/cpufreq/policy"
