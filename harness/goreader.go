@@ -1,6 +1,8 @@
 package harness
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -74,4 +76,28 @@ func (r goReader) line(bench *benchOutput, l benchLine, seen map[string]bool, ou
 	if l.iters > 0 {
 		add(metric.Metric{Name: metric.CleanName(full + " " + metric.Iterations), Better: metric.Unknown}, metric.Iterations, float64(l.iters))
 	}
+}
+
+// goFailure names what failed in a run of Go benchmarks, which its exit status
+// does not: the benchmarks, or the panic. "" where the output does not say.
+func goFailure(res *Result) string {
+	const most = 3
+	var failed []string
+	for line := range strings.Lines(string(viewOf(res.Stdout).head)) {
+		// Under -test.v a line may begin with a mark of its own.
+		at, ok := strings.CutPrefix(strings.TrimLeft(line, "\x16 "), "--- FAIL: ")
+		if name, _, _ := strings.Cut(strings.TrimSpace(at), " "); ok && name != "" && !slices.Contains(failed, name) {
+			failed = append(failed, name)
+		}
+	}
+	for line := range strings.Lines(string(viewOf(res.Stderr).head)) {
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			failed = append(failed, strings.TrimSpace(line))
+			break
+		}
+	}
+	if more := len(failed) - most; more > 0 {
+		failed = append(failed[:most], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(failed, ", ")
 }

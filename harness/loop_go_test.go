@@ -214,12 +214,31 @@ func TestGoFailures(t *testing.T) {
 	}
 	sum, err := Execute(t.Context(), s)
 	rs := records(t, s.Dir)
-	if err != nil || sum.Failed() != 1 || rs[0].Outcome != Failed || rs[0].Reason != "exit status 1" || rs[0].Values["e.org/p.Good ns/op"] != 5e-9 {
+	if err != nil || sum.Failed() != 1 || rs[0].Outcome != Failed || rs[0].Reason != "exit status 1: BenchmarkBad" || rs[0].Values["e.org/p.Good ns/op"] != 5e-9 {
 		t.Errorf("%+v, %v, %+v", sum, err, rs)
 	}
 	s.Builder = nil
 	s.Dir += "-2"
 	if _, err := Execute(t.Context(), s); err == nil {
 		t.Error("no builder is no fault")
+	}
+}
+
+// What failed is named, however much other programs say on stderr.
+func TestGoFailure(t *testing.T) {
+	for _, c := range []struct{ stdout, stderr, want string }{
+		{"", "", ""},
+		{"BenchmarkA 1 2 ns/op\nFAIL\n", "noise\n", ""},
+		{"--- FAIL: BenchmarkA\n    a_test.go:1: no\n", "noise", "BenchmarkA"},
+		{"--- FAIL: BenchmarkA/b\r\n--- FAIL: BenchmarkA\n--- FAIL: BenchmarkA (0.00s)\n", "", "BenchmarkA/b, BenchmarkA"},
+		{"--- FAIL: A\n--- FAIL: B\n--- FAIL: C\n--- FAIL: D\n--- FAIL: E\n", "", "A, B, C, and 2 more"},
+		{"BenchmarkA \t", "log\npanic: no [recovered]\n\ngoroutine 1:\npanic: again\n", "panic: no [recovered]"},
+		{"", "fatal error: out of memory\n", "fatal error: out of memory"},
+	} {
+		res := output(c.stdout)
+		res.Stderr = Stream{Head: []byte(c.stderr), Total: int64(len(c.stderr))}
+		if got := goFailure(&res); got != c.want {
+			t.Errorf("%q, %q: %q, want %q", c.stdout, c.stderr, got, c.want)
+		}
 	}
 }

@@ -32,6 +32,9 @@ func (l *loop) judge(t *Treatment, res *Result, failed error, r *Record) {
 		r.Outcome, r.Reason = Failed, reason
 		// The results before a benchmark that failed are worth keeping on file.
 		if t.Spec.Go != nil {
+			if what := goFailure(res); what != "" && res.Exit != 0 {
+				r.Reason += ": " + what
+			}
 			l.extract(t, res, r)
 		} else {
 			l.baseValues(res, r)

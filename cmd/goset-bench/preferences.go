@@ -100,7 +100,9 @@ func (p *preferences) readConfig() error {
 		return nil
 	}
 	file := filepath.Join(dir, "goset-bench", "config.toml")
-	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
+	// A home that may not be entered is another user's: setpriv and the like
+	// leave HOME as it was.
+	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
 		return nil
 	}
 	p.below.SetConfigFile(file)
