@@ -278,6 +278,29 @@ func TestParseBound(t *testing.T) {
 	}
 }
 
+// Commas part bounds where every part is one.
+func TestParseBounds(t *testing.T) {
+	for text, want := range map[string][]string{
+		"ns/op>3%":             {"ns/op"},
+		"ns/op>3%,allocs/op>0": {"ns/op", "allocs/op"},
+		"ns/op>3%, B/op>1KiB":  {"ns/op", "B/op"},
+		"p.X/a,b ns/op>3%":     {"p.X/a,b ns/op"},
+		"p.X/a>1,b ns/op>3%":   {"p.X/a", "b ns/op"},
+		"ns/op>3%,":            nil,
+		"ns/op,B/op":           nil,
+		"":                     nil,
+	} {
+		bounds, err := ParseBounds(text)
+		var got []string
+		for _, b := range bounds {
+			got = append(got, b.Metric)
+		}
+		if want == nil && err == nil || want != nil && (err != nil || !slices.Equal(got, want)) {
+			t.Errorf("%q: %q, %v, want %q", text, got, err, want)
+		}
+	}
+}
+
 func FuzzParseBound(f *testing.F) {
 	f.Add("ns/op>3%")
 	f.Add("allocs/op>1e3k")

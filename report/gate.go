@@ -42,6 +42,21 @@ func ParseBound(text string) (Bound, error) {
 	return b, nil
 }
 
+// ParseBounds reads one bound, or several with commas between, as
+// "ns/op>3%,allocs/op>0". A metric's own name may hold a comma.
+func ParseBounds(text string) ([]Bound, error) {
+	var out []Bound
+	for part := range strings.SplitSeq(text, ",") {
+		b, err := ParseBound(part)
+		if err != nil {
+			b, err = ParseBound(text)
+			return []Bound{b}, err
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
 // GateStatus is what came of a bound.
 type GateStatus string
 

@@ -24,11 +24,11 @@ func (f *gateFlags) add(fs *pflag.FlagSet) {
 func (f *gateFlags) bounds() ([]report.Bound, error) {
 	var out []report.Bound
 	for _, text := range f.failOn {
-		b, err := report.ParseBound(text)
+		bounds, err := report.ParseBounds(text)
 		if err != nil {
 			return nil, usagef("cannot use -fail-on: %v", err)
 		}
-		out = append(out, b)
+		out = append(out, bounds...)
 	}
 	return out, nil
 }
