@@ -66,8 +66,9 @@ type Built struct {
 // GoBuilder is the Builder of real experiments. It works below a temporary
 // folder of its own:
 //
-//   - The files of a ref are read out of the object store with an index of
-//     our own (git read-tree, git checkout-index). The user's checkout, index,
+//   - The files of a ref, and of the submodules that the user's tree holds, are
+//     read out of the object stores with an index of our own (git read-tree,
+//     git checkout-index). The user's checkout, index,
 //     stash, branches and list of worktrees are not touched.
 //   - "." is built and run where it is: a copy would lack what git ignores.
 //   - Paths are trimmed (-trimpath), or two equal sources would make two
@@ -373,20 +374,90 @@ func (b *GoBuilder) checkout(ctx context.Context, dir, ref string) (goTree, erro
 	if err := os.MkdirAll(top, 0o755); err != nil {
 		return fail(err)
 	}
-	own := []string{"GIT_DIR=" + gitDir, "GIT_WORK_TREE=" + top, "GIT_INDEX_FILE=" + filepath.Join(b.temp.dir, "index")}
-	// What would write into the repository, or leave files out, is off.
-	off := []string{"-c", "core.splitIndex=false", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false", "-c", "core.sparseCheckout=false",
-		"-c", "core.hooksPath=/dev/null", "-c", "core.bare=false", "-c", "submodule.recurse=false"}
-	for _, args := range [][]string{{"read-tree", commit}, {"checkout-index", "--all", "--force", "--quiet"}} {
-		if _, err := b.git(ctx, top, own, append(off[:len(off):len(off)], args...)...); err != nil {
-			return fail(err)
-		}
+	if err := b.writeFiles(ctx, gitDir, commit, top); err != nil {
+		return fail(err)
+	}
+	if err := b.submodules(ctx, dir, top); err != nil {
+		return fail(err)
 	}
 	sub := filepath.Join(top, filepath.FromSlash(prefix))
 	if info, err := os.Stat(sub); err != nil || !info.IsDir() {
 		return fail(fmt.Errorf("it has no folder %q", prefix))
 	}
 	return goTree{dir: sub, commit: commit}, nil
+}
+
+// writeFiles writes the files of a commit into a folder, with an index of our
+// own, which then holds them.
+func (b *GoBuilder) writeFiles(ctx context.Context, gitDir, commit, to string) error {
+	// What would write into the repository, or leave files out, is off.
+	off := []string{"-c", "core.splitIndex=false", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false", "-c", "core.sparseCheckout=false",
+		"-c", "core.hooksPath=/dev/null", "-c", "core.bare=false", "-c", "submodule.recurse=false"}
+	for _, args := range [][]string{{"read-tree", commit}, {"checkout-index", "--all", "--force", "--quiet"}} {
+		if _, err := b.git(ctx, to, b.ownIndex(gitDir, to), append(off[:len(off):len(off)], args...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ownIndex has git use a repository with our own index and another folder.
+func (b *GoBuilder) ownIndex(gitDir, to string) []string {
+	return []string{"GIT_DIR=" + gitDir, "GIT_WORK_TREE=" + to, "GIT_INDEX_FILE=" + filepath.Join(b.temp.dir, "index")}
+}
+
+// submodules writes the files of the submodules that the user's tree holds, and
+// of theirs, at the commits that the tree just written into a folder has. One
+// that is empty in the user's tree stays empty, as it is for ".".
+func (b *GoBuilder) submodules(ctx context.Context, dir, to string) error {
+	home, err := b.git(ctx, dir, nil, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return ctx.Err() // a repository without a working tree has none
+	}
+	gitDir, err := b.git(ctx, dir, nil, "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return err
+	}
+	listed, err := b.git(ctx, to, b.ownIndex(gitDir, to), "ls-files", "--stage", "-z")
+	if err != nil {
+		return err
+	}
+	for entry := range strings.SplitSeq(listed, "\x00") {
+		// mode, object and stage, a tab, the path; 160000 is a submodule's mode
+		words, path, _ := strings.Cut(entry, "\t")
+		link := strings.Fields(words)
+		if len(link) != 3 || link[0] != "160000" {
+			continue
+		}
+		theirs := filepath.Join(home, filepath.FromSlash(path))
+		if _, err := os.Lstat(filepath.Join(theirs, ".git")); errors.Is(err, os.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		if err := b.submodule(ctx, theirs, link[1], filepath.Join(to, filepath.FromSlash(path))); err != nil {
+			return fmt.Errorf("submodule %q: %v", path, err)
+		}
+	}
+	return nil
+}
+
+// submodule writes one submodule, and those in it.
+func (b *GoBuilder) submodule(ctx context.Context, dir, commit, to string) error {
+	if _, err := b.git(ctx, dir, nil, "cat-file", "-e", commit+"^{commit}"); err != nil {
+		return fmt.Errorf("commit %s is not in %q (git fetch there brings it)", commit, dir)
+	}
+	gitDir, err := b.git(ctx, dir, nil, "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	if err := b.writeFiles(ctx, gitDir, commit, to); err != nil {
+		return err
+	}
+	return b.submodules(ctx, dir, to)
 }
 
 // git runs git and returns its stdout without the newline at the end.

@@ -258,6 +258,73 @@ func TestPackages(t *testing.T) {
 	}
 }
 
+// Submodules are written at the commit that a ref has, and theirs too; one that
+// the user's tree does not hold stays empty, and a commit that is missing is
+// named.
+func TestBuildSubmodules(t *testing.T) {
+	dir := toyModule(t)
+	inner := filepath.Join(t.TempDir(), "inner")
+	deep := filepath.Join(t.TempDir(), "deep")
+	git := func(at string, args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "protocol.file.allow=always", "-C", at}, args...)...)
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	commit := func(at, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(at, "data"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		git(at, "add", "-A")
+		git(at, "commit", "-q", "-m", text)
+	}
+	for _, at := range []string{inner, deep} {
+		if err := os.Mkdir(at, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		git(at, "init", "-q", "-b", "main", ".")
+	}
+	commit(deep, "deep")
+	git(inner, "submodule", "--quiet", "add", deep, "deep")
+	commit(inner, "first")
+	git(dir, "stash", "-q", "-u")
+	git(dir, "submodule", "--quiet", "add", inner, "lib")
+	git(dir, "submodule", "--quiet", "add", deep, "empty")
+	git(dir, "submodule", "--quiet", "update", "--init", "--recursive")
+	git(dir, "commit", "-q", "-m", "with submodules")
+	git(dir, "tag", "with")
+	git(dir, "submodule", "--quiet", "deinit", "-f", "empty")
+	commit(filepath.Join(dir, "lib"), "second")
+	before := fingerprint(t, dir)
+
+	b := newBuilder(t)
+	builds, err := b.Build(t.Context(), []GoTask{{Package: ".", Dir: dir, Ref: "with"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"lib/data": "first", "lib/deep/data": "deep", "empty/data": ""} {
+		if got, _ := os.ReadFile(filepath.Join(builds[0].RunDir, name)); string(got) != want {
+			t.Errorf("%s holds %q, want %q", name, got, want)
+		}
+	}
+	if fingerprint(t, dir) != before {
+		t.Error("the user's tree has changed")
+	}
+	// A ref from before, at which there were none.
+	if _, err := b.Build(t.Context(), []GoTask{{Package: ".", Dir: dir, Ref: "old"}}); err != nil {
+		t.Error(err)
+	}
+	git(dir, "update-index", "--cacheinfo", "160000,1111111111111111111111111111111111111111,lib")
+	git(dir, "commit", "-q", "-m", "a commit that nobody has")
+	_, err = b.Build(t.Context(), []GoTask{{Package: ".", Dir: dir, Ref: "main"}})
+	if err == nil || !strings.Contains(err.Error(), `submodule "lib": commit 1111111111111111111111111111111111111111 is not in`) {
+		t.Errorf("error %v", err)
+	}
+}
+
 // Folders of processes that are gone are removed by the next start, those of
 // living ones are not.
 func TestSweepTemp(t *testing.T) {
