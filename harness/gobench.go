@@ -52,6 +52,7 @@ func (o *benchOutput) complaint() string {
 func (o *benchOutput) collect(out *extraction) {
 	qualified := o.severalPackages()
 	at := map[string]int{}
+	left := map[string]bool{}
 	var metrics []metric.Metric
 	var samples [][]float64
 	for _, l := range o.lines {
@@ -62,8 +63,12 @@ func (o *benchOutput) collect(out *extraction) {
 		for _, bv := range l.values {
 			key := metric.CleanName(name + " " + bv.unit)
 			v, base, err := bv.inBase()
+			if err != nil && !left[key] {
+				// Absent, and said: the other numbers of the output are good.
+				out.warn("metric %q is left out: %v", key, err)
+				left[key] = true
+			}
 			if err != nil {
-				out.refuse("metric %q: %v", key, err)
 				continue
 			}
 			i, ok := at[key]
@@ -76,8 +81,16 @@ func (o *benchOutput) collect(out *extraction) {
 			samples[i] = append(samples[i], v)
 		}
 	}
+	kept := false
 	for i, m := range metrics {
-		out.sample(m, median(samples[i]), samples[i])
+		// Without one of its lines the rest would be another sample.
+		if !left[m.Name] {
+			out.sample(m, median(samples[i]), samples[i])
+			kept = true
+		}
+	}
+	if !kept {
+		out.refuse("no benchmark printed a finite number")
 	}
 }
 

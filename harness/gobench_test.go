@@ -97,9 +97,6 @@ func TestGobenchFaults(t *testing.T) {
 		{good + "    noisy_test.go:24: N=1 elapsed so far: 3.5 ns/op\n", 0, "", ""},
 		{long + "\n" + good, 1, "", "Long"},
 		{good + strings.Repeat("x", 1<<17) + "\n" + good, 0, "", ""},
-		{good + "BenchmarkX 1 NaN ratio\n", 0, `"X ratio": printed NaN`, ""},
-		{good + "BenchmarkX 1 -Inf ratio\n", 0, `"X ratio": printed Inf`, ""},
-		{good + "BenchmarkX 1 1e308 GB\n", 0, "outside the range", ""},
 	} {
 		e := gobench(t, c.text)
 		if c.void == "" && e.Void != "" || !strings.Contains(e.Void, c.void) {
@@ -114,6 +111,25 @@ func TestGobenchFaults(t *testing.T) {
 		if strings.Contains(c.text, good) && e.Values["X ns/op"] != 2e-9 {
 			t.Errorf("%.60q: values %v", c.text, own(e))
 		}
+	}
+}
+
+// What is no finite number is left out and said, and costs no other number of
+// the output.
+func TestGobenchInfinite(t *testing.T) {
+	for text, want := range map[string]string{
+		"BenchmarkX 1 2 ns/op NaN ratio\n":                                   `metric "X ratio" is left out: printed NaN`,
+		"BenchmarkX 1 2 ns/op -Inf ratio\nBenchmarkX 1 2 ns/op -Inf ratio\n": `metric "X ratio" is left out: printed Inf`,
+		"BenchmarkX 1 2 ns/op 5 ratio\nBenchmarkX 1 2 ns/op NaN ratio\n":     `metric "X ratio" is left out: printed NaN`,
+		"BenchmarkX 1 2 ns/op\nBenchmarkX 1 1e308 GB\n":                      "outside the range",
+	} {
+		e := gobench(t, text)
+		if got := own(e); e.Void != "" || len(got) != 1 || got["X ns/op"] != 2e-9 || len(e.Warnings) != 1 || !strings.Contains(e.Warnings[0], want) {
+			t.Errorf("%q: values %v, void %q, warnings %q, want %q", text, got, e.Void, e.Warnings, want)
+		}
+	}
+	if e := gobench(t, "BenchmarkX 1 NaN ns/op\nBenchmarkX 1 2 ns/op\n"); e.Void != "no benchmark printed a finite number" {
+		t.Errorf("void %q of an output without a number", e.Void)
 	}
 }
 
