@@ -16,7 +16,7 @@ type gateFlags struct {
 }
 
 func (f *gateFlags) add(fs *pflag.FlagSet) {
-	fs.StringArrayVar(&f.failOn, "fail-on", nil, "exit with 3 when a metric is worse by more than this for sure, as 'ns/op>3%' or 'allocs/op>0'; may be given again")
+	fs.StringArrayVar(&f.failOn, "fail-on", nil, "exit with 3 when a metric is worse by more than this for sure, as 'ns/op>3%' or 'ns/op>3%,allocs/op>0'; may be given again")
 	fs.BoolVar(&f.strict, "strict", false, "with -fail-on: exit with 4 when that cannot be told")
 }
 
