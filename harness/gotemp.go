@@ -38,7 +38,13 @@ until rm -rf -- "$1" 2>/dev/null || [ $tries -ge 50 ]; do tries=$((tries + 1)); 
 // and so would its compilers.
 func (t *tempTree) run(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.Cancel = func() error {
+		err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		if errors.Is(err, syscall.ESRCH) {
+			return os.ErrProcessDone
+		}
+		return err
+	}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
