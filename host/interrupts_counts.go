@@ -22,6 +22,20 @@ const (
 	lowNibble = 0x0f * eachByte
 )
 
+// Most cells of a large machine are 0, and stand together: a device's interrupt
+// goes to one CPU. After a 0, so many are looked at at once.
+const (
+	zeroRun = 8
+	zeros   = "          0          0          0          0          0          0          0          0"
+)
+
+// zeroCells reports whether the cells from text[pos:] are zeroRun zeros, the
+// last one ended.
+func zeroCells(text []byte, pos int) bool {
+	end := pos + len(zeros)
+	return end < len(text) && string(text[pos:end]) == zeros && !continues(text[end])
+}
+
 // parseCounts reads blank-separated counts from text[pos:] into dst until dst
 // is full or something else than a count follows. It returns how many it read
 // and the offset after the last one.
@@ -31,6 +45,11 @@ func parseCounts(text []byte, pos int, dst []uint64) (n, end int, err error) {
 			dst[n] = v
 			n++
 			pos += cell
+			for v == 0 && n+zeroRun <= len(dst) && zeroCells(text, pos) {
+				clear(dst[n : n+zeroRun])
+				n += zeroRun
+				pos += len(zeros)
+			}
 			continue
 		}
 		v, next, ok, err := slowCount(text, pos)

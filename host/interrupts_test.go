@@ -409,3 +409,33 @@ func TestPublicInterrupts(t *testing.T) {
 		})
 	}
 }
+
+// Runs of zeros are read many at once: whatever ends or follows them, the counts
+// are those that are read one by one.
+func TestParseCountsOfZeros(t *testing.T) {
+	const zero = "          0"
+	for k := range 20 {
+		for _, after := range []string{"", "\n", "          7", " 4294967295", "0", "-edge", "  12-edge", "  eth0", zero + "1"} {
+			text := []byte(strings.Repeat(zero, k) + after)
+			for _, room := range []int{0, 1, 7, 8, 9, 16, 17, 30} {
+				got, want := make([]uint64, room), make([]uint64, room)
+				n, end, err := parseCounts(text, 0, got)
+				m, pos := 0, 0
+				for m < room {
+					v, next, ok, err := slowCount(text, pos)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !ok {
+						break
+					}
+					want[m], pos = v, next
+					m++
+				}
+				if err != nil || n != m || end != pos || !slices.Equal(got, want) {
+					t.Fatalf("%d zeros and %q into %d: %d counts %v to %d, %v; one by one %d counts %v to %d", k, after, room, n, got, end, err, m, want, pos)
+				}
+			}
+		}
+	}
+}
