@@ -19,9 +19,11 @@ type cgroupLayer struct {
 	dir, job string   // the partition; the cgroup inside in which the task runs
 	want     string   // the partition word that holds; "" in version 1
 	passed   []string // what was tried before it, and why it did not hold
-	unmoved  int      // kernel threads that stay on the CPUs
-	place    placement
-	seen     cgroupSeen
+	// knowsIsolated: the kernel took the word, whatever came of it.
+	knowsIsolated bool
+	unmoved       int // kernel threads that stay on the CPUs
+	place         placement
+	seen          cgroupSeen
 }
 
 // cgroupSeen is what the checks found.
@@ -133,6 +135,14 @@ func (l *cgroupLayer) partition(r *applied) error {
 		words = []string{cgroupIsolated, cgroupRoot, cgroupMember}
 	}
 	for _, word := range words {
+		harm, err := l.harm(r, word)
+		if err != nil {
+			return err
+		}
+		if harm != "" {
+			l.passed = append(l.passed, fmt.Sprintf("%s: %s", word, harm))
+			continue
+		}
 		mark := r.journal.Mark()
 		why, err := l.try(r, word)
 		if err != nil {
@@ -150,12 +160,28 @@ func (l *cgroupLayer) partition(r *applied) error {
 	return &Unsupported{Reason: "the kernel makes no partition of " + named(r.fenced) + ": " + strings.Join(l.passed, "; "), Hint: partitionHint(l.passed)}
 }
 
+// harm says what making a partition would break for good: kernels before 6.1
+// change the CPUs of everybody outside, those of the workers that belong to a CPU
+// too, and nobody can bind these again (seen on 5.10). What mended it came with
+// the word "isolated", so that a kernel that knows the word does no harm.
+func (l *cgroupLayer) harm(r *applied, word string) (string, error) {
+	if word != cgroupRoot || l.knowsIsolated {
+		return "", nil
+	}
+	rel, err := kernelRelease(r.kernel)
+	if err != nil || !rel.before(6, 1) {
+		return "", err
+	}
+	return "a kernel before 6.1 would let its workers leave their CPUs for good", nil
+}
+
 // try writes one word and says why it does not hold; "" when it does.
 func (l *cgroupLayer) try(r *applied, word string) (why string, err error) {
 	err = r.journal.Set(KindPartition, l.sets.file(l.dir, "cpus.partition"), word)
 	var refused *SetError
 	switch {
 	case errors.As(err, &refused) && refused.Got != "":
+		l.knowsIsolated = l.knowsIsolated || word == cgroupIsolated
 		return reasonOf(refused.Got), nil
 	case errors.As(err, &refused):
 		return refused.Err.Error(), nil
@@ -192,8 +218,8 @@ func partitionHint(reasons []string) string {
 		return "leave a CPU to the rest of the machine: lower n"
 	case strings.Contains(all, "housekeeping"):
 		return `CPUs of isolcpus= need cgroup = "isolated"`
-	case strings.Contains(all, "invalid argument"):
-		return `this kernel has no isolated partitions: use cgroup = true or "root"`
+	case strings.Contains(all, "before 6.1"), strings.Contains(all, "invalid argument"):
+		return `this kernel has no partitions that are safe to make: use cgroup = true or "member", or kernel 6.1 or later`
 	}
 	return "use cgroup = true for the strongest that holds"
 }

@@ -334,6 +334,53 @@ func (o *ownCgroup) readFile(name string) (string, error) {
 	return o.fakeKernel.readFile(name)
 }
 
+// A partition of a kernel before 6.1 lets loose the workers that belong to a CPU,
+// for good: none is made.
+func TestNoPartitionThatHarms(t *testing.T) {
+	for _, test := range []struct {
+		release, asked string
+		knows          bool   // the word "isolated"
+		achieved       string // "": refused
+	}{
+		{"5.10.0-32-cloud-amd64", "true", false, "member"}, {"5.10.0", "root", false, ""}, {"5.10.0", "isolated", false, ""},
+		{"5.10.0", "member", false, "member"}, {"5.14.0-503.el9", "true", true, "isolated"}, {"6.1.0", "root", true, "root"},
+	} {
+		k := newFake(t, false)
+		k.release = test.release
+		k.fault = func(_ *fakeKernel, what string) error {
+			if !test.knows && strings.HasSuffix(what, `"isolated"`) {
+				return syscall.EINVAL
+			}
+			if !test.knows && strings.HasSuffix(what, `"root"`) {
+				t.Errorf("%s, %s: %s", test.release, test.asked, what)
+			}
+			return nil
+		}
+		before := k.snapshot()
+		h, err := hold(t, k, Mode{Name: "m", CPUs: "2-3", Cgroup: test.asked})
+		var u *Unsupported
+		switch {
+		case test.achieved == "":
+			if !errors.As(err, &u) || !strings.Contains(u.Hint, "6.1 or later") {
+				t.Errorf("%s, %s: %v", test.release, test.asked, err)
+			}
+		case err != nil:
+			t.Errorf("%s, %s: %v", test.release, test.asked, err)
+		default:
+			child(t, k, h)
+			if err := h.Release(); err != nil {
+				t.Error(err)
+			}
+			if s := stateOf(t, h, "cgroup"); s.Achieved != test.achieved || !test.knows && test.asked == "true" && !strings.Contains(s.Note, "before 6.1") {
+				t.Errorf("%s, %s: %+v", test.release, test.asked, s)
+			}
+		}
+		if k.snapshot() != before {
+			t.Errorf("%s, %s: left\n%s\nwant\n%s", test.release, test.asked, k.snapshot(), before)
+		}
+	}
+}
+
 func TestRelease(t *testing.T) {
 	for _, test := range []struct {
 		text   string

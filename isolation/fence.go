@@ -67,7 +67,7 @@ func (l *fenceLayer) probeCore() *Unsupported {
 	if err := coreScheduling(); err != nil {
 		return &Unsupported{
 			Reason: fmt.Sprintf("the SMT siblings cannot be kept empty: no partition is asked for or to be had, and core scheduling is not either: %v", err),
-			Hint:   `use cgroup = true on a host with cpusets of version 2, or smt = false`,
+			Hint:   `use cgroup = true on a host with cpusets of version 2 and kernel 6.1 or later, or smt = false`,
 		}
 	}
 	return nil

@@ -258,11 +258,7 @@ func (h *hotplug) interrupts() error {
 	return nil
 }
 
-// threads remembers those that are bound to the CPUs alone, but for the
-// kernel's own that stay with their CPU; and before kernel 6.2, where a cpuset
-// is to be made while the CPUs are away, everybody who may run on them: the
-// kernel then gives all threads the CPUs that are there at that moment, for
-// good.
+// threads remembers those that the kernel is about to give other CPUs; see loses.
 func (h *hotplug) threads() error {
 	rel, err := kernelRelease(h.r.kernel)
 	if err != nil {
@@ -270,9 +266,7 @@ func (h *hotplug) threads() error {
 	}
 	everybody := h.r.mode.Cgroup != "" && rel.before(6, 2)
 	return eachTask(h.r.kernel, func(t task) error {
-		stranded := !t.cpus.Empty() && t.cpus.SubsetOf(h.off)
-		// The thread of an interrupt goes where its interrupt goes.
-		if t.bound() || t.flags&flagKthread != 0 && strings.HasPrefix(t.name, "irq/") || !stranded && !(everybody && t.cpus.Intersects(h.off)) {
+		if !h.loses(t, everybody) {
 			return nil
 		}
 		becomes, err := h.comesTo(t)
@@ -284,6 +278,24 @@ func (h *hotplug) threads() error {
 		}
 		return err
 	})
+}
+
+// loses says whether a thread comes out of it with other CPUs. One that is bound
+// to the CPUs alone does. So do threads of the kernel that may run on CPUs which
+// are offline already: whenever a CPU comes online, some get the CPUs that are
+// there then (mm/compaction.c: kcompactd_cpu_online). And before kernel 6.2, where
+// a cpuset is to be made while the CPUs are away, so does everybody who may run on
+// them: the kernel then gives all threads the CPUs that are there at that moment,
+// for good. Threads of the kernel that stay with their CPU lose nothing, and the
+// thread of an interrupt goes where its interrupt goes.
+func (h *hotplug) loses(t task, everybody bool) bool {
+	kernels := t.flags&flagKthread != 0
+	if t.bound() || t.cpus.Empty() || kernels && strings.HasPrefix(t.name, "irq/") {
+		return false
+	}
+	return t.cpus.SubsetOf(h.off) ||
+		kernels && !t.cpus.SubsetOf(h.off.Union(h.left)) ||
+		everybody && t.cpus.Intersects(h.off)
 }
 
 // comesTo says what a thread has in the end, as KindStranded has it: all CPUs

@@ -36,6 +36,7 @@ func smtMachine() *knobKernel {
 			k.files[file] = v
 			if v == "1" {
 				online = online.Union(cpulist.Of(cpu))
+				k.masks[55] = online.String()
 			} else {
 				online = online.Minus(cpulist.Of(cpu))
 				k.goneOffline(online)
@@ -53,6 +54,7 @@ func smtMachine() *knobKernel {
 		k.addTask(pid, "bystander", mask, 0)
 	}
 	k.addTask(54, "migration/3", "3", flagNoSetAffinity)
+	k.addTask(55, "kcompactd0", "0-7", flagKthread)
 	for dir, cpus := range map[string]string{"": "0-7", "/a": "2-3", "/a/b": "2-3", "/c": "0-1"} {
 		k.files["/sys/fs/cgroup/cpuset"+dir+"/cpuset.cpus"] = cpus
 		k.files["/sys/fs/cgroup/cpuset"+dir+"/cgroup.procs"] = ""

@@ -118,7 +118,12 @@ func TestJournalTrouble(t *testing.T) {
 	})
 	t.Run("nearly full", func(t *testing.T) {
 		g := g.On(t)
-		g.Sh("mount -t tmpfs -o size=8k,mode=755 small /run/goset")
+		// One page for the journal, and as many bystanders as need more.
+		g.Sh("mount -t tmpfs -o size=8k,mode=755 small /run/goset && head -c 4096 /dev/zero >/run/goset/fill")
+		for range 30 {
+			bystander := g.Start("agent", "on", "3", "agent", "sleep")
+			defer func() { g.Sh(fmt.Sprintf("kill -9 %d", bystander.PID)) }()
+		}
 		before := g.Snapshot()
 		refused(g, goset, "journal")
 		gone(g)
