@@ -82,6 +82,9 @@ func (l *fenceLayer) enforce(r *applied) error {
 		l.how = fencePartition
 	default:
 		if u := l.probeCore(); u != nil {
+			if len(r.passed) > 0 {
+				u.Reason += "; the partition is not " + strings.Join(r.passed, ", and not ")
+			}
 			return u
 		}
 		l.how = fenceCore

@@ -157,6 +157,11 @@ func (j *Journal) end() int64 {
 	return j.ends[len(j.ends)-1]
 }
 
+// has tells whether a value that was set is still to be undone.
+func (j *Journal) has(name Kind, object, value string) bool {
+	return slices.ContainsFunc(j.entries, func(e Entry) bool { return e.Kind == name && e.Object == object && e.New == value })
+}
+
 // Mark is a place in the journal that UndoTo goes back to.
 func (j *Journal) Mark() int { return len(j.entries) }
 

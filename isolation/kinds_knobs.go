@@ -24,6 +24,10 @@ const (
 	// own. The new value is what the first holds at least, and after a
 	// semicolon, where there is one, the second.
 	KindStranded Kind = "stranded"
+	// KindKthread is a thread of the kernel that may be moved, while CPUs go and
+	// come. It is like KindStranded, but for CPUs that are offline before, which
+	// count: the kernel lets it run there once they are online.
+	KindKthread Kind = "kthread"
 	// KindClock is a limit of a clock, in kHz. Drivers round what is written.
 	KindClock Kind = "clock"
 	// KindFloor is a number that the kernel lowers as a side effect. The new
@@ -43,6 +47,8 @@ func knobKind(name Kind) (kind, bool) {
 		return file, true
 	case KindStranded:
 		return kind{valid: validTask, read: readAffinity, write: writeAffinity, same: sameCPUs, ours: strandedCPUs}, true
+	case KindKthread:
+		return kind{valid: validTask, read: readWhole, write: writeAffinity, same: sameCPUs, ours: strandedCPUs, undo: undoWhole}, true
 	case KindClock:
 		file.same, file.ours, file.write, file.lags = sameNumber, nearClock, writeClock, true
 		return file, true
@@ -100,6 +106,47 @@ func holdsCPUs(current, least string) bool {
 func strandedCPUs(current, written string) bool {
 	least, rest, _ := strings.Cut(written, ";")
 	return holdsCPUs(current, least) || rest != "" && sameCPUs(current, rest)
+}
+
+// readWhole reads the CPUs of a thread with those that are offline, which
+// sched_getaffinity leaves out.
+func readWhole(k kernel, object string) (string, error) {
+	tid, _, err := liveTask(k, object)
+	if err != nil {
+		return "", err
+	}
+	text, err := k.readFile(fmt.Sprintf("/proc/%d/status", tid))
+	if err != nil {
+		return "", err
+	}
+	_, rest, ok := strings.Cut(text, "\nCpus_allowed_list:")
+	if !ok {
+		return "", fmt.Errorf("cannot tell the CPUs of thread %d: its status has no Cpus_allowed_list", tid)
+	}
+	list, _, _ := strings.Cut(rest, "\n")
+	cpus, err := cpulist.Parse(strings.TrimSpace(list))
+	return cpus.String(), err
+}
+
+// undoWhole gives a thread its CPUs back, but for those that are offline where
+// the kernel takes these out of what is written (seen on 6.1).
+func undoWhole(k kernel, e Entry) error {
+	if err := writeAffinity(k, e.Object, e.Old); err != nil {
+		return err
+	}
+	now, err := readWhole(k, e.Object)
+	if err != nil {
+		return err
+	}
+	online, err := everyone(k)
+	if err != nil {
+		return err
+	}
+	old, err := cpulist.Parse(e.Old)
+	if err == nil && sameCPUs(now, old.Intersect(online).String()) {
+		return errLeft
+	}
+	return err
 }
 
 // writeClock writes a limit and waits until it is in force: the kernel leaves

@@ -45,6 +45,11 @@ func (k *knobKernel) readFile(path string) (string, error) {
 		return "", &fs.PathError{Op: "read", Path: path, Err: err}
 	}
 	text, ok := k.files[path]
+	if rest, status := strings.CutSuffix(path, "/status"); status && !ok {
+		if tid, err := strconv.Atoi(strings.TrimPrefix(rest, "/proc/")); err == nil && k.masks[tid] != "" {
+			return "Name:\tx\nCpus_allowed_list:\t" + k.masks[tid] + "\nMems_allowed_list:\t0", nil
+		}
+	}
 	if !ok {
 		return "", &fs.PathError{Op: "open", Path: path, Err: syscall.ENOENT}
 	}
@@ -92,7 +97,11 @@ func (k *knobKernel) affinity(tid int) (cpulist.Set, error) {
 	if !ok {
 		return cpulist.Set{}, syscall.ESRCH
 	}
-	return cpulist.Parse(mask)
+	cpus, err := cpulist.Parse(mask)
+	if online, oerr := cpulist.Parse(k.files[cpuFolder+"/online"]); oerr == nil && !online.Empty() {
+		cpus = cpus.Intersect(online) // as sched_getaffinity does
+	}
+	return cpus, err
 }
 
 func (k *knobKernel) setAffinity(tid int, cpus cpulist.Set) error {

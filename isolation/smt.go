@@ -266,12 +266,13 @@ func (h *hotplug) threads() error {
 	}
 	everybody := h.r.mode.Cgroup != "" && rel.before(6, 2)
 	return eachTask(h.r.kernel, func(t task) error {
-		if !h.loses(t, everybody) {
+		kind := h.loses(t, everybody)
+		if kind == "" {
 			return nil
 		}
 		becomes, err := h.comesTo(t)
 		if err == nil {
-			err = h.r.journal.Remember(KindStranded, taskObject(t.tid, t.start), becomes, t.name)
+			err = h.r.journal.Remember(kind, taskObject(t.tid, t.start), becomes, t.name)
 		}
 		if isGone(err) {
 			return nil
@@ -280,22 +281,27 @@ func (h *hotplug) threads() error {
 	})
 }
 
-// loses says whether a thread comes out of it with other CPUs. One that is bound
-// to the CPUs alone does. So do threads of the kernel that may run on CPUs which
-// are offline already: whenever a CPU comes online, some get the CPUs that are
-// there then (mm/compaction.c: kcompactd_cpu_online). And before kernel 6.2, where
-// a cpuset is to be made while the CPUs are away, so does everybody who may run on
-// them: the kernel then gives all threads the CPUs that are there at that moment,
-// for good. Threads of the kernel that stay with their CPU lose nothing, and the
+// loses says as what a thread goes into the journal; "": it comes out of it with
+// the CPUs that it has. One that is bound to the CPUs alone does not. Nor do
+// threads of the kernel: whenever a CPU comes online, the kernel gives some of
+// them what it thinks best, whatever they were bound to (mm/compaction.c:
+// kcompactd_cpu_online; kernel/kthread.c: kthreads_online_cpu). And before kernel
+// 6.2, where a cpuset is to be made while the CPUs are away, nor does anybody who
+// may run on them: all threads get the CPUs that are there at that moment, for
+// good. Threads of the kernel that stay with their CPU lose nothing, and the
 // thread of an interrupt goes where its interrupt goes.
-func (h *hotplug) loses(t task, everybody bool) bool {
-	kernels := t.flags&flagKthread != 0
-	if t.bound() || t.cpus.Empty() || kernels && strings.HasPrefix(t.name, "irq/") {
-		return false
+func (h *hotplug) loses(t task, everybody bool) Kind {
+	switch {
+	case t.bound() || t.cpus.Empty():
+		return ""
+	case t.flags&flagKthread != 0 && strings.HasPrefix(t.name, "irq/"):
+		return ""
+	case t.flags&flagKthread != 0:
+		return KindKthread
+	case t.cpus.SubsetOf(h.off) || everybody && t.cpus.Intersects(h.off):
+		return KindStranded
 	}
-	return t.cpus.SubsetOf(h.off) ||
-		kernels && !t.cpus.SubsetOf(h.off.Union(h.left)) ||
-		everybody && t.cpus.Intersects(h.off)
+	return ""
 }
 
 // comesTo says what a thread has in the end, as KindStranded has it: all CPUs

@@ -112,6 +112,11 @@ func TestSMTOff(t *testing.T) {
 // those that are there.
 func TestSMTOffWithACpuset(t *testing.T) {
 	k := smtMachine()
+	// With CPU 5 offline, kernels before 6.4 get no cpuset.
+	if err := k.writeFile(onlineFile(5), "1"); err != nil {
+		t.Fatal(err)
+	}
+	k.files[cpuFolder+"/cpu4/topology/thread_siblings_list"] = "4-5"
 	before := k.state()
 	r := k.run(t, Mode{SMT: ptr(false), Cgroup: "true"}, "2")
 	if err := newSMTLayer(r).enforce(r); err != nil {

@@ -164,10 +164,12 @@ func tasks(out *bytes.Buffer) error {
 	if err != nil {
 		return err
 	}
-	self := strconv.Itoa(os.Getpid())
+	// The observer and the one that started it are no state of the machine:
+	// their threads come and go.
+	self, server := strconv.Itoa(os.Getpid()), strconv.Itoa(os.Getppid())
 	seen := map[string]bool{}
 	for _, dir := range dirs {
-		if filepath.Base(dir) == self {
+		if name := filepath.Base(dir); name == self || name == server {
 			continue
 		}
 		threads, err := filepath.Glob(dir + "/task/*")
