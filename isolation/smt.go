@@ -265,8 +265,13 @@ func (h *hotplug) threads() error {
 		return err
 	}
 	everybody := h.r.mode.Cgroup != "" && rel.before(6, 2)
+	present, err := readSet(h.r.kernel, cpuFolder+"/present")
+	if err != nil && !isGone(err) {
+		return err
+	}
+	some := !present.SubsetOf(h.off.Union(h.left))
 	return eachTask(h.r.kernel, func(t task) error {
-		kind := h.loses(t, everybody)
+		kind := h.loses(t, everybody, some)
 		if kind == "" {
 			return nil
 		}
@@ -282,21 +287,23 @@ func (h *hotplug) threads() error {
 }
 
 // loses says as what a thread goes into the journal; "": it comes out of it with
-// the CPUs that it has. One that is bound to the CPUs alone does not. Nor do
-// threads of the kernel: whenever a CPU comes online, the kernel gives some of
-// them what it thinks best, whatever they were bound to (mm/compaction.c:
-// kcompactd_cpu_online; kernel/kthread.c: kthreads_online_cpu). And before kernel
-// 6.2, where a cpuset is to be made while the CPUs are away, nor does anybody who
-// may run on them: all threads get the CPUs that are there at that moment, for
-// good. Threads of the kernel that stay with their CPU lose nothing, and the
-// thread of an interrupt goes where its interrupt goes.
-func (h *hotplug) loses(t task, everybody bool) Kind {
+// the CPUs that it has.
+//
+// One that is bound to the CPUs alone does not. Nor do threads of the kernel that
+// have not all CPUs, or all when some are offline before: whenever a CPU comes
+// online, the kernel gives some of them those that are there, whatever they were
+// bound to (mm/compaction.c: kcompactd_cpu_online; kernel/kthread.c:
+// kthreads_online_cpu). And before kernel 6.2, where a cpuset is to be made while
+// the CPUs are away (everybody), nor does anybody who may run on them: all threads
+// get the CPUs that are there at that moment, for good. Threads of the kernel that
+// stay with their CPU lose nothing, and the thread of an interrupt goes where its
+// interrupt goes.
+func (h *hotplug) loses(t task, everybody, someOffline bool) Kind {
+	kernels := t.flags&flagKthread != 0
 	switch {
-	case t.bound() || t.cpus.Empty():
+	case t.bound() || t.cpus.Empty() || kernels && strings.HasPrefix(t.name, "irq/"):
 		return ""
-	case t.flags&flagKthread != 0 && strings.HasPrefix(t.name, "irq/"):
-		return ""
-	case t.flags&flagKthread != 0:
+	case kernels && (someOffline || !h.off.Union(h.left).SubsetOf(t.cpus)):
 		return KindKthread
 	case t.cpus.SubsetOf(h.off) || everybody && t.cpus.Intersects(h.off):
 		return KindStranded

@@ -22,6 +22,7 @@ func smtMachine() *knobKernel {
 		"/proc/interrupts":           "           CPU0       CPU1\n",
 		"/proc/sys/kernel/osrelease": "6.1.0",
 	})
+	k.files[cpuFolder+"/present"] = "0-7"
 	online := cpulist.Of(0, 1, 2, 3, 4, 6, 7)
 	k.files[cpuFolder+"/online"] = online.String()
 	for cpu := range 8 {
@@ -36,7 +37,7 @@ func smtMachine() *knobKernel {
 			k.files[file] = v
 			if v == "1" {
 				online = online.Union(cpulist.Of(cpu))
-				k.masks[55] = online.String()
+				k.masks[55], k.masks[56] = online.String(), online.String()
 			} else {
 				online = online.Minus(cpulist.Of(cpu))
 				k.goneOffline(online)
@@ -55,6 +56,7 @@ func smtMachine() *knobKernel {
 	}
 	k.addTask(54, "migration/3", "3", flagNoSetAffinity)
 	k.addTask(55, "kcompactd0", "0-7", flagKthread)
+	k.addTask(56, "kcompactd1", "0-1", flagKthread)
 	for dir, cpus := range map[string]string{"": "0-7", "/a": "2-3", "/a/b": "2-3", "/c": "0-1"} {
 		k.files["/sys/fs/cgroup/cpuset"+dir+"/cpuset.cpus"] = cpus
 		k.files["/sys/fs/cgroup/cpuset"+dir+"/cgroup.procs"] = ""

@@ -25,7 +25,7 @@ var layerSets = []struct {
 }
 
 const sweptSet = `
-cpus = "2"
+cpus = "2,6"
 cgroup = true
 fence = true
 steer = true
