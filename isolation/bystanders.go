@@ -85,13 +85,18 @@ func readTask(k kernel, name string) (task, error) {
 // rememberBystanders puts into the journal which CPUs the pinned threads of the
 // machine have: kernels before 6.2 overwrite that, for good, in everybody whom
 // the making or removing of a cpuset touches. Later ones keep what a process
-// asked for, but not what the kernel gave to threads of its own (irq/9-acpi).
+// asked for, but not what the kernel gave to threads of its own (irq/9-acpi), nor
+// the mask that everybody has by default on a machine booted with isolcpus=.
 func rememberBystanders(r *applied, sets cpusets) error {
 	rel, err := kernelRelease(r.kernel)
 	if err != nil {
 		return err
 	}
-	everybody := rel.before(6, 2)
+	kept, err := optionalFile(r.kernel, cpuFolder+"/isolated")
+	if err != nil {
+		return err
+	}
+	everybody := rel.before(6, 2) || kept != ""
 	all, err := everyone(r.kernel)
 	if err != nil {
 		return err

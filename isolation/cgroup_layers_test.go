@@ -441,11 +441,15 @@ func TestRelease(t *testing.T) {
 
 func TestBystandersRemembered(t *testing.T) {
 	for _, test := range []struct {
-		release string
-		want    []string
-	}{{"6.1.0", []string{"a b) c", "irq/9-acpi", "pinned"}}, {"6.12.0", []string{"irq/9-acpi"}}} {
+		release, isolated string
+		want              []string
+	}{
+		{"6.1.0", "", []string{"a b) c", "irq/9-acpi", "pinned"}}, {"6.12.0", "", []string{"irq/9-acpi"}},
+		{"6.12.0", "6-7", []string{"a b) c", "irq/9-acpi", "pinned"}},
+	} {
 		k := newFake(t, false)
 		k.release = test.release
+		k.files[cpuFolder+"/isolated"] = test.isolated
 		h, err := hold(t, k, Mode{CPUs: "2-3", Cgroup: "true"})
 		if err != nil {
 			t.Fatal(err)

@@ -40,8 +40,13 @@ func TestSMTOff(t *testing.T) {
 		b = start(g, mode)
 		want(t, "online CPUs", g.Get("cat "+cpu+"online"), "0,2,4,6")
 		want(t, "CPUs of the task", g.Get("agent mask "+b.task), "2")
-		holds(t, b.done(), layers...)
+		journal := g.Sh("cat /run/goset/journal*")
+		r := b.end()
+		holds(t, b.record(), layers...)
 		g.Same(before)
+		if t.Failed() {
+			t.Logf("exit %d\n%s%s\nlayers %+v\njournal\n%s", r.Exit, r.Stdout, r.Stderr, b.record().Layers, journal)
+		}
 		want(t, "mask of the bystander", g.Get(fmt.Sprintf("agent mask %d", pinned.PID)), "3")
 		want(t, "CPU 5", g.Get("cat "+cpu+"cpu5/online"), "0")
 	})
