@@ -222,8 +222,8 @@ type hotplug struct {
 }
 
 // remember puts everything into the journal that the kernel is about to
-// overwrite. The journal is replayed backwards, so what stands here is put
-// back when the CPUs are online again.
+// overwrite, and moves interrupts away before it does. The journal is replayed
+// backwards, so what stands here is put back when the CPUs are online again.
 func (h *hotplug) remember() error {
 	for _, step := range []func() error{h.threads, h.interrupts, h.cpusets} {
 		if err := step(); err != nil {
@@ -233,7 +233,11 @@ func (h *hotplug) remember() error {
 	return nil
 }
 
-// interrupts remembers those that are bound to the CPUs alone.
+// interrupts gives those that are bound to the CPUs alone the others. What the
+// kernel would give them cannot be foreseen: the default mask, or, while a write
+// waits for the next interrupt to be in force, the mask from before it
+// (kernel/irq/migration.c: irq_fixup_move_pending). Of those that cannot be moved
+// now it is taken to be the default.
 func (h *hotplug) interrupts() error {
 	irqs, err := irqNumbers(h.r.kernel)
 	if err != nil {
@@ -251,7 +255,11 @@ func (h *hotplug) interrupts() error {
 		if mask.Empty() || !mask.SubsetOf(h.off) {
 			continue
 		}
-		if err := h.r.journal.Remember(KindSpread, file, h.left.String(), ""); err != nil && !isGone(err) {
+		err = h.r.journal.Set(KindIRQ, file, h.left.String())
+		if isRefusal(err) {
+			err = h.r.journal.Remember(KindSpread, file, h.left.String(), "")
+		}
+		if err != nil && !isGone(err) {
 			return err
 		}
 	}
