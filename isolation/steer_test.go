@@ -83,6 +83,34 @@ func withoutRoutes(state map[string]string) map[string]string {
 	return state
 }
 
+// Interrupts that a driver sets up during the run have the run's default. After
+// it they get the default from before, or what they had when their number was
+// there before; one that cannot be moved is left.
+func TestSteerInterruptsThatAreBorn(t *testing.T) {
+	k := irqMachine()
+	r, l := steering(t, k)
+	k.addIRQ(30, "new", "0-1", "0")
+	k.addIRQ(31, "nvme1q1", "0-1", "0")
+	k.writes[affinityFile(31)] = func(string) error { return syscall.EIO }
+	k.addIRQ(32, "elsewhere", "0", "0")
+	k.addIRQ(28, "ttyS0", "0-1", "0") // was 0-3
+	for range 2 {
+		l.check(r, moment{phase: duringRun, pid: 9})
+	}
+	l.check(r, moment{phase: afterRun})
+	if s := l.state(); !s.Held {
+		t.Errorf("%+v", s)
+	}
+	if u := r.journal.UndoTo(0); u.Err != nil || len(u.Left) > 0 {
+		t.Errorf("undo: %+v", u)
+	}
+	for n, want := range map[int]string{28: "0-3", 30: "0-3", 31: "0-1", 32: "0"} {
+		if got := k.files[affinityFile(n)]; got != want {
+			t.Errorf("interrupt %d is left on %s, want %s", n, got, want)
+		}
+	}
+}
+
 func TestSteer(t *testing.T) {
 	k := irqMachine()
 	before := withoutRoutes(k.state())

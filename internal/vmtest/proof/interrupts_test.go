@@ -50,10 +50,8 @@ func TestSteering(t *testing.T) {
 		}
 		g.Sh(fmt.Sprintf("kill -9 -%d", storm.PID))
 		storm.Wait()
-		// The interrupts that the driver took down are others now, and have
-		// the default that was in force: that is not the run's to undo.
-		g.Sh(rebind)
-		g.Sh("echo 2 >/proc/irq/" + rng + "/smp_affinity_list")
+		// The interrupts that the driver took down are others now, and do not
+		// keep the default that was in force.
 		g.Same(before)
 	})
 }
