@@ -1,6 +1,7 @@
 package isolation
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -119,13 +120,21 @@ func readWhole(k kernel, object string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, rest, ok := strings.Cut(text, "\nCpus_allowed_list:")
-	if !ok {
-		return "", fmt.Errorf("cannot tell the CPUs of thread %d: its status has no Cpus_allowed_list", tid)
+	cpus, err := parseStatusCPUs(text)
+	if err != nil {
+		return "", fmt.Errorf("cannot tell the CPUs of thread %d: %w", tid, err)
 	}
-	list, _, _ := strings.Cut(rest, "\n")
-	cpus, err := cpulist.Parse(strings.TrimSpace(list))
-	return cpus.String(), err
+	return cpus.String(), nil
+}
+
+// parseStatusCPUs takes the CPUs out of /proc/TID/status.
+func parseStatusCPUs(text string) (cpulist.Set, error) {
+	for line := range strings.Lines(text) {
+		if list, ok := strings.CutPrefix(line, "Cpus_allowed_list:"); ok {
+			return cpulist.Parse(strings.TrimSpace(list))
+		}
+	}
+	return cpulist.Set{}, errors.New("its status has no Cpus_allowed_list")
 }
 
 // undoWhole gives a thread its CPUs back, but for those that are offline where

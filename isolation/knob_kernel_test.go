@@ -25,6 +25,7 @@ type knobKernel struct {
 	reads  map[string]error  // of files that cannot be read
 	onRead func(path string) // is told of every read before it
 	masks  map[int]string    // of threads
+	clips  bool              // setAffinity takes offline CPUs out, as on 6.1
 	unit   string            // the state of irqbalance.service; "": no systemd
 	starts int               // of the unit
 	log    []string          // every write, as PATH=VALUE
@@ -106,6 +107,9 @@ func (k *knobKernel) affinity(tid int) (cpulist.Set, error) {
 
 func (k *knobKernel) setAffinity(tid int, cpus cpulist.Set) error {
 	k.log = append(k.log, fmt.Sprintf("thread %d=%s", tid, cpus))
+	if online, err := cpulist.Parse(k.files[cpuFolder+"/online"]); err == nil && k.clips {
+		cpus = cpus.Intersect(online)
+	}
 	k.masks[tid] = cpus.String()
 	return nil
 }

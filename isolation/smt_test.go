@@ -227,3 +227,32 @@ func TestSMTThatSomebodySwitchesOn(t *testing.T) {
 		t.Error(u.Err)
 	}
 }
+
+// The CPUs of a kernel thread count with those that are offline, and where the
+// kernel does not take these, what it takes is enough.
+func TestKernelThreadsWithOfflineCPUs(t *testing.T) {
+	const object = "55:155"
+	for _, test := range []struct {
+		old, now, after string
+		clips           bool // the kernel, as 6.1 does
+		left            int
+	}{
+		{"0-7", "0-4,6-7", "0-7", false, 0},
+		{"0-3", "0-4,6-7", "0-3", false, 0},
+		{"0-7", "0-7", "0-7", false, 0},
+		{"0-7", "0,2,4,6", "0-4,6-7", true, 0},
+		{"0-7", "4", "4", false, 1}, // somebody else's
+	} {
+		k := smtMachine()
+		r := k.run(t, Mode{SMT: ptr(false)}, "2")
+		k.masks[55] = test.old
+		if err := r.journal.Remember(KindKthread, object, "0,2,4,6", "kcompactd0"); err != nil {
+			t.Fatal(err)
+		}
+		k.masks[55], k.clips = test.now, test.clips
+		u := r.journal.UndoTo(0)
+		if u.Err != nil || len(u.Left) != test.left || k.masks[55] != test.after {
+			t.Errorf("%+v: %s, %+v", test, k.masks[55], u)
+		}
+	}
+}
