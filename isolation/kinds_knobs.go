@@ -41,7 +41,7 @@ func knobKind(name Kind) (kind, bool) {
 	file := kind{valid: validFile, read: kernel.readFile, write: kernel.writeFile}
 	switch name {
 	case KindIRQ, KindSpread:
-		file.valid, file.same, file.identify = validIRQ, sameCPUs, identifyIRQ
+		file.valid, file.same, file.identify, file.write = validIRQ, sameCPUs, identifyIRQ, writeIRQ
 		if name == KindSpread {
 			file.ours = holdsCPUs
 		}
@@ -158,23 +158,38 @@ func undoWhole(k kernel, e Entry) error {
 	return err
 }
 
+// writeIRQ writes a mask and waits until it reads so. An interrupt that comes in
+// that moment makes the kernel show the old mask while it changes over
+// (kernel/irq/migration.c: irq_move_masked_irq).
+func writeIRQ(k kernel, object, value string) error {
+	return writeAndWait(k, object, value, sameCPUs, irqPatience)
+}
+
 // writeClock writes a limit and waits until it is in force: the kernel leaves
 // that to a worker (drivers/base/power/qos.c, cpufreq.c: cpufreq_notifier_min),
 // which a busy machine lets wait. A limit that the driver rounds never reads as
 // it was written; what it reads then is the caller's to judge.
 func writeClock(k kernel, object, value string) error {
+	return writeAndWait(k, object, value, sameNumber, clockPatience)
+}
+
+// writeAndWait writes a value and waits for a while until it reads so.
+func writeAndWait(k kernel, object, value string, same func(a, b string) bool, patience time.Duration) error {
 	if err := k.writeFile(object, value); err != nil {
 		return err
 	}
-	deadline := time.Now().Add(clockPatience)
+	deadline := time.Now().Add(patience)
 	for pause := time.Millisecond; ; pause *= 2 {
 		now, err := k.readFile(object)
-		if err != nil || sameNumber(now, value) || time.Now().After(deadline) {
+		if err != nil || same(now, value) || time.Now().After(deadline) {
 			return err
 		}
 		time.Sleep(pause)
 	}
 }
+
+// irqPatience bounds the wait for an interrupt to change over.
+const irqPatience = 200 * time.Millisecond
 
 // clockPatience bounds the wait for a limit to be in force.
 const clockPatience = time.Second

@@ -111,6 +111,29 @@ func TestSteerInterruptsThatAreBorn(t *testing.T) {
 	}
 }
 
+// An interrupt that comes while its mask is written lets the old one be read for
+// a moment.
+func TestSteerDuringAStorm(t *testing.T) {
+	k := irqMachine()
+	file := affinityFile(24)
+	reads := 0
+	k.writes[file] = func(v string) error {
+		reads = 2
+		k.onRead = func(path string) {
+			if path == file && reads > 0 {
+				if reads--; reads == 0 {
+					k.files[file] = v
+				}
+			}
+		}
+		return nil
+	}
+	_, l := steering(t, k)
+	if l.irqs[24].verdict == "" || k.files[file] != "0-1" {
+		t.Errorf("interrupt 24: %+v on %s", l.irqs[24], k.files[file])
+	}
+}
+
 func TestSteer(t *testing.T) {
 	k := irqMachine()
 	before := withoutRoutes(k.state())
