@@ -45,7 +45,11 @@ aslr = false
 // are tried; GOSET_SWEEP=5 tries every fifth, GOSET_SWEEP=full all, as
 // scripts/kill-sweep does.
 func TestKillSweep(t *testing.T) {
-	onKernels(t, policies, func(t *testing.T, g *vmtest.Guest) {
+	onKernels(t, func(kernel string) vmtest.Machine {
+		m := policies(kernel)
+		m.OneThread = true
+		return m
+	}, func(t *testing.T, g *vmtest.Guest) {
 		g.Sh("echo 3 >/proc/irq/" + rng + "/smp_affinity_list")
 		g.Start("agent", "on", "3", "agent", "sleep")
 		g.Start("agent", "on", "2", "agent", "sleep")
