@@ -276,12 +276,7 @@ func (c *QuietChooser) allowed(top *host.Topology) (cpulist.Set, error) {
 	if err != nil {
 		return cpulist.Set{}, err
 	}
-	// The kernel's default mask leaves out the CPUs of isolcpus=, and whoever
-	// has the default may use them all the same. A narrower mask was meant.
-	if top.Isolated != nil && allowed.Intersect(top.Online).Equal(top.Online.Minus(*top.Isolated)) {
-		allowed = allowed.Union(*top.Isolated)
-	}
-	return allowed, nil
+	return top.Reachable(allowed), nil
 }
 
 // placeCPUs lists the present CPUs with where they stand.

@@ -66,6 +66,17 @@ func (t *Topology) Core(cpu int) *Core {
 	return nil
 }
 
+// Reachable adds the CPUs of isolcpus= to those that a process has, where it has
+// the kernel's default mask. That leaves them out, and who has it may put itself
+// onto them all the same: sched_setaffinity is bounded by the cpuset. A narrower
+// mask was meant.
+func (t *Topology) Reachable(allowed cpulist.Set) cpulist.Set {
+	if t.Isolated == nil || !allowed.Intersect(t.Online).Equal(t.Online.Minus(*t.Isolated)) {
+		return allowed
+	}
+	return allowed.Union(t.Isolated.Intersect(t.Online))
+}
+
 // ThreadsPerCore is the largest number of online hardware threads of a core; 0
 // when no core is known.
 func (t *Topology) ThreadsPerCore() int {

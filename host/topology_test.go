@@ -79,6 +79,26 @@ func TestTopology(t *testing.T) {
 	}
 }
 
+func TestReachable(t *testing.T) {
+	isolated := cpulist.Of(2, 3, 9)
+	for _, c := range []struct {
+		isolated      *cpulist.Set
+		allowed, want cpulist.Set
+	}{
+		{nil, cpulist.Of(0, 1), cpulist.Of(0, 1)},
+		{new(cpulist.Set), cpulist.Of(0, 1, 2, 3), cpulist.Of(0, 1, 2, 3)},
+		{&isolated, cpulist.Of(0, 1), cpulist.Of(0, 1, 2, 3)}, // CPU 9 is offline
+		{&isolated, cpulist.Of(1), cpulist.Of(1)},             // narrowed by somebody
+		{&isolated, cpulist.Of(0, 2), cpulist.Of(0, 2)},
+		{&isolated, cpulist.Of(0, 1, 2, 3), cpulist.Of(0, 1, 2, 3)},
+	} {
+		top := Topology{Online: cpulist.Of(0, 1, 2, 3), Isolated: c.isolated}
+		if got := top.Reachable(c.allowed); !got.Equal(c.want) {
+			t.Errorf("isolated %v: %v of %v can be reached, want %v", c.isolated, got, c.allowed, c.want)
+		}
+	}
+}
+
 func TestTopologyRefuses(t *testing.T) {
 	if _, err := FS(t.TempDir()).Topology(); err == nil || !strings.Contains(err.Error(), "cannot find the CPUs") {
 		t.Errorf("an empty root: %v", err)

@@ -22,6 +22,22 @@ func Allowed() (cpulist.Set, error) {
 	return host.Affinity(os.Getpid())
 }
 
+// usable returns the CPUs that a task may be given by name: Allowed, and the
+// CPUs of isolcpus= where this process has the kernel's default mask. These are
+// taken by whoever names them, and by nobody else.
+func usable() (cpulist.Set, error) {
+	allowed, err := Allowed()
+	if err != nil {
+		return allowed, err
+	}
+	top, err := host.Local.Arrangement()
+	if err != nil {
+		// Without sysfs (a bare container) nobody tells of isolated CPUs.
+		return allowed, nil //nolint:nilerr // what is allowed is known all the same
+	}
+	return top.Reachable(allowed), nil
+}
+
 // affinity reads the mask of a thread; 0 is the calling one. The kernel refuses
 // a mask that is narrower than its own, whose width it does not tell.
 func affinity(tid int) (unix.CPUSetDynamic, error) {

@@ -13,6 +13,9 @@ import (
 // Allowed fails: no other system tells which CPUs a process may use.
 func Allowed() (cpulist.Set, error) { return cpulist.Set{}, noAffinity() }
 
+// usable fails as Allowed does.
+func usable() (cpulist.Set, error) { return Allowed() }
+
 // noAffinity is the error of everything that needs affinity.
 func noAffinity() error {
 	return fmt.Errorf("%s has no CPU affinity for processes: %w", runtime.GOOS, errors.ErrUnsupported)

@@ -85,13 +85,18 @@ func readTask(k kernel, name string) (task, error) {
 // rememberBystanders puts into the journal which CPUs the pinned threads of the
 // machine have: kernels before 6.2 overwrite that, for good, in everybody whom
 // the making or removing of a cpuset touches. Later ones keep what a process
-// asked for, but not what the kernel gave to threads of its own (irq/9-acpi).
+// asked for, but not what the kernel gave to threads of its own (irq/9-acpi), nor
+// the mask that everybody has by default on a machine booted with isolcpus=.
 func rememberBystanders(r *applied, sets cpusets) error {
 	rel, err := kernelRelease(r.kernel)
 	if err != nil {
 		return err
 	}
-	everybody := rel.before(6, 2)
+	kept, err := optionalFile(r.kernel, cpuFolder+"/isolated")
+	if err != nil {
+		return err
+	}
+	everybody := rel.before(6, 2) || kept != ""
 	all, err := everyone(r.kernel)
 	if err != nil {
 		return err
@@ -186,22 +191,44 @@ func moveKernel(r *applied, partition string) (unmoved int, err error) {
 }
 
 func moveWorkqueues(r *applied) error {
-	text, err := readWorkqueues(r.kernel, workqueueMask)
+	mask, err := workersMask(r.kernel)
 	if isGone(err) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("cannot read the CPUs of workqueues: %w", err)
-	}
-	mask, err := cpulist.ParseMask(strings.TrimSpace(text))
-	if err != nil {
-		return fmt.Errorf("cannot read the CPUs of workqueues: %v", err)
+		return err
 	}
 	rest := mask.Minus(r.fenced)
 	if rest.Empty() || rest.Equal(mask) {
 		return nil
 	}
 	return r.journal.Set(KindWorkqueues, workqueueMask, rest.Mask())
+}
+
+// workersMask is where unbound work may run.
+func workersMask(k kernel) (cpulist.Set, error) {
+	text, err := readWorkqueues(k, workqueueMask)
+	if err != nil {
+		return cpulist.Set{}, fmt.Errorf("cannot read the CPUs of workqueues: %w", err)
+	}
+	mask, err := cpulist.ParseMask(strings.TrimSpace(text))
+	if err != nil {
+		return mask, fmt.Errorf("cannot read the CPUs of workqueues: %v", err)
+	}
+	return mask, nil
+}
+
+// keptFromWorkers lists the online CPUs on which unbound work does not run.
+func keptFromWorkers(k kernel) (cpulist.Set, error) {
+	mask, err := workersMask(k)
+	if isGone(err) {
+		return cpulist.Set{}, nil
+	}
+	if err != nil {
+		return cpulist.Set{}, err
+	}
+	online, err := everyone(k)
+	return online.Minus(mask), err
 }
 
 // readWorkqueues reads the mask that was asked for. The other one, written

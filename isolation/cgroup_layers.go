@@ -19,9 +19,11 @@ type cgroupLayer struct {
 	dir, job string   // the partition; the cgroup inside in which the task runs
 	want     string   // the partition word that holds; "" in version 1
 	passed   []string // what was tried before it, and why it did not hold
-	unmoved  int      // kernel threads that stay on the CPUs
-	place    placement
-	seen     cgroupSeen
+	// knowsIsolated: the kernel took the word, whatever came of it.
+	knowsIsolated bool
+	unmoved       int // kernel threads that stay on the CPUs
+	place         placement
+	seen          cgroupSeen
 }
 
 // cgroupSeen is what the checks found.
@@ -71,7 +73,7 @@ func (l *cgroupLayer) enforce(r *applied) error {
 	if err := make(r); err != nil {
 		return err
 	}
-	r.cgroup, r.partition = l.job, l.want
+	r.cgroup, r.partition, r.passed = l.job, l.want, l.passed
 	if l.unmoved, err = moveKernel(r, l.want); err != nil {
 		return err
 	}
@@ -96,6 +98,9 @@ func (l *cgroupLayer) makeV1(r *applied) error {
 // makeV2 makes the partition, tries the words that are wanted, strongest first,
 // and makes the cgroup of the task inside.
 func (l *cgroupLayer) makeV2(r *applied) error {
+	if err := l.loss(r); err != nil {
+		return err
+	}
 	if err := rememberBystanders(r, l.sets); err != nil {
 		return err
 	}
@@ -125,6 +130,50 @@ func (l *cgroupLayer) makeV2(r *applied) error {
 	return r.journal.Set(KindAttribute, l.sets.file(l.job, "cpus"), r.cpus.String())
 }
 
+// loss refuses a cpuset that would take CPUs which are offline from every thread
+// of the machine, also for the time when they are online again: what kernels
+// before 6.4 do to whom a cpuset or partition touches, and sched_setaffinity
+// gives nobody CPUs that are offline (seen on 6.1). CPUs that this session took
+// offline come back before the masks do.
+func (l *cgroupLayer) loss(r *applied) error {
+	rel, err := kernelRelease(r.kernel)
+	if err != nil || !rel.before(6, 4) {
+		return err
+	}
+	present, err := readSet(r.kernel, cpuFolder+"/present")
+	if isGone(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	online, err := everyone(r.kernel)
+	if err != nil {
+		return err
+	}
+	offline := present.Minus(online)
+	for cpu := range offline.All() {
+		if r.journal.has(KindWords, onlineFile(cpu), "0") {
+			offline = offline.Minus(cpulist.Of(cpu))
+		}
+	}
+	if offline.Empty() {
+		return nil
+	}
+	return &Unsupported{
+		Reason: fmt.Sprintf("%s offline, and a cpuset would take them from all threads of the machine for good, with a kernel before 6.4", isOrAre(offline)),
+		Hint:   `bring them online, or leave "cgroup" out`,
+	}
+}
+
+// isOrAre is "CPU 5 is" or "CPUs 5-6 are".
+func isOrAre(s cpulist.Set) string {
+	if s.Len() == 1 {
+		return named(s) + " is"
+	}
+	return named(s) + " are"
+}
+
 // partition writes the strongest word that holds. A write that succeeds says
 // nothing: the kernel takes the word and shows "isolated invalid (reason)".
 func (l *cgroupLayer) partition(r *applied) error {
@@ -133,6 +182,14 @@ func (l *cgroupLayer) partition(r *applied) error {
 		words = []string{cgroupIsolated, cgroupRoot, cgroupMember}
 	}
 	for _, word := range words {
+		harm, err := l.harm(r, word)
+		if err != nil {
+			return err
+		}
+		if harm != "" {
+			l.passed = append(l.passed, fmt.Sprintf("%s: %s", word, harm))
+			continue
+		}
 		mark := r.journal.Mark()
 		why, err := l.try(r, word)
 		if err != nil {
@@ -150,12 +207,42 @@ func (l *cgroupLayer) partition(r *applied) error {
 	return &Unsupported{Reason: "the kernel makes no partition of " + named(r.fenced) + ": " + strings.Join(l.passed, "; "), Hint: partitionHint(l.passed)}
 }
 
+// harm says what making a partition would break for good.
+//
+// Kernels before 6.1 change the CPUs of everybody outside, those of the workers
+// that belong to a CPU too, and nobody can bind these again (seen on 5.10). What
+// mended it came with the word "isolated", so that a kernel that knows the word
+// does no harm. Kernels before 6.8 change those of unbound workers that isolcpus=,
+// nohz_full= or an administrator keeps off some CPUs (seen on 6.1); from 6.8 on
+// workers follow partitions.
+func (l *cgroupLayer) harm(r *applied, word string) (string, error) {
+	if word == cgroupMember {
+		return "", nil
+	}
+	rel, err := kernelRelease(r.kernel)
+	if err != nil {
+		return "", err
+	}
+	if word == cgroupRoot && rel.before(6, 1) && !l.knowsIsolated {
+		return "a kernel before 6.1 would let its workers leave their CPUs for good", nil
+	}
+	if exists(r.kernel, workqueueRequested) {
+		return "", nil
+	}
+	kept, err := keptFromWorkers(r.kernel)
+	if err != nil || kept.Empty() {
+		return "", err
+	}
+	return fmt.Sprintf("a kernel before 6.8 would let its workers onto %s for good, which they are kept off", named(kept)), nil
+}
+
 // try writes one word and says why it does not hold; "" when it does.
 func (l *cgroupLayer) try(r *applied, word string) (why string, err error) {
 	err = r.journal.Set(KindPartition, l.sets.file(l.dir, "cpus.partition"), word)
 	var refused *SetError
 	switch {
 	case errors.As(err, &refused) && refused.Got != "":
+		l.knowsIsolated = l.knowsIsolated || word == cgroupIsolated
 		return reasonOf(refused.Got), nil
 	case errors.As(err, &refused):
 		return refused.Err.Error(), nil
@@ -191,9 +278,11 @@ func partitionHint(reasons []string) string {
 	case strings.Contains(all, "unable to distribute"):
 		return "leave a CPU to the rest of the machine: lower n"
 	case strings.Contains(all, "housekeeping"):
-		return `CPUs of isolcpus= need cgroup = "isolated"`
-	case strings.Contains(all, "invalid argument"):
-		return `this kernel has no isolated partitions: use cgroup = true or "root"`
+		return `CPUs of isolcpus= are kept free by the kernel already: use cgroup = true or "member"`
+	case strings.Contains(all, "before 6.8"):
+		return `use cgroup = true or "member"`
+	case strings.Contains(all, "before 6.1"), strings.Contains(all, "invalid argument"):
+		return `this kernel has no partitions that are safe to make: use cgroup = true or "member", or kernel 6.1 or later`
 	}
 	return "use cgroup = true for the strongest that holds"
 }

@@ -334,6 +334,95 @@ func (o *ownCgroup) readFile(name string) (string, error) {
 	return o.fakeKernel.readFile(name)
 }
 
+// Kernels whose partitions do harm for good get none.
+func TestNoPartitionThatHarms(t *testing.T) {
+	for _, test := range []struct {
+		release, asked string
+		knows          bool   // the word "isolated"
+		workers        string // the mask of unbound work; 6.8 and later say it twice
+		achieved       string // "": refused
+		says           string
+	}{
+		{"5.10.0-32-cloud-amd64", "true", false, "ff", "member", "before 6.1"},
+		{"5.10.0", "root", false, "ff", "", "before 6.1"},
+		{"5.10.0", "isolated", false, "ff", "", "invalid argument"},
+		{"5.10.0", "member", false, "ff", "member", ""},
+		{"5.14.0-503.el9", "true", true, "ff", "isolated", ""},
+		{"6.1.0", "root", true, "ff", "root", ""},
+		{"6.1.0", "true", true, "c3", "member", "CPUs 2-5 for good"},
+		{"6.1.0", "isolated", true, "c3", "", "CPUs 2-5 for good"},
+		{"6.9.0", "true", true, "c3", "isolated", ""},
+	} {
+		k := newFake(t, false)
+		k.release, k.files[workqueueMask] = test.release, test.workers
+		if test.release >= "6.9" {
+			k.files[workqueueRequested] = test.workers
+		}
+		k.fault = func(_ *fakeKernel, what string) error {
+			if !test.knows && strings.HasSuffix(what, `"isolated"`) {
+				return syscall.EINVAL
+			}
+			if test.achieved != "root" && strings.HasSuffix(what, `"root"`) {
+				t.Errorf("%s, %s: %s", test.release, test.asked, what)
+			}
+			return nil
+		}
+		before := k.snapshot()
+		h, err := hold(t, k, Mode{Name: "m", CPUs: "2-3", Cgroup: test.asked})
+		var u *Unsupported
+		switch {
+		case test.achieved == "":
+			if !errors.As(err, &u) || !strings.Contains(u.Reason, test.says) || !strings.Contains(u.Hint, `"member"`) {
+				t.Errorf("%s, %s: %v", test.release, test.asked, err)
+			}
+		case err != nil:
+			t.Errorf("%s, %s: %v", test.release, test.asked, err)
+		default:
+			child(t, k, h)
+			if err := h.Release(); err != nil {
+				t.Error(err)
+			}
+			if s := stateOf(t, h, "cgroup"); s.Achieved != test.achieved || !strings.Contains(s.Note, test.says) {
+				t.Errorf("%s, %s: %+v", test.release, test.asked, s)
+			}
+		}
+		if k.snapshot() != before {
+			t.Errorf("%s, %s: left\n%s\nwant\n%s", test.release, test.asked, k.snapshot(), before)
+		}
+	}
+}
+
+// Kernels before 6.4 take CPUs that are offline from everybody whom a cpuset
+// touches, for good.
+func TestNoCpusetBesideOfflineCPUs(t *testing.T) {
+	for _, test := range []struct {
+		release, present string
+		refused          bool
+	}{{"6.1.0", "0-7", false}, {"6.1.0", "0-9", true}, {"6.3.1", "0-8", true}, {"6.4.0", "0-9", false}, {"6.9.0", "0-9", false}, {"6.1.0", "", false}} {
+		k := newFake(t, false)
+		k.release = test.release
+		if test.present != "" {
+			k.files[cpuFolder+"/present"] = test.present
+		}
+		before := k.snapshot()
+		h, err := hold(t, k, Mode{Name: "m", CPUs: "2-3", Cgroup: "true"})
+		var u *Unsupported
+		switch {
+		case test.refused && (!errors.As(err, &u) || !strings.Contains(u.Reason, "offline") || u.Layer != "cgroup"):
+			t.Errorf("%s, present %s: %v", test.release, test.present, err)
+		case !test.refused && err != nil:
+			t.Errorf("%s, present %s: %v", test.release, test.present, err)
+		case err == nil:
+			if err := h.Release(); err != nil {
+				t.Error(err)
+			}
+		}
+		if k.snapshot() != before {
+			t.Errorf("%s, present %s: left\n%s\nwant\n%s", test.release, test.present, k.snapshot(), before)
+		}
+	}
+}
+
 func TestRelease(t *testing.T) {
 	for _, test := range []struct {
 		text   string
@@ -352,11 +441,15 @@ func TestRelease(t *testing.T) {
 
 func TestBystandersRemembered(t *testing.T) {
 	for _, test := range []struct {
-		release string
-		want    []string
-	}{{"6.1.0", []string{"a b) c", "irq/9-acpi", "pinned"}}, {"6.12.0", []string{"irq/9-acpi"}}} {
+		release, isolated string
+		want              []string
+	}{
+		{"6.1.0", "", []string{"a b) c", "irq/9-acpi", "pinned"}}, {"6.12.0", "", []string{"irq/9-acpi"}},
+		{"6.12.0", "6-7", []string{"a b) c", "irq/9-acpi", "pinned"}},
+	} {
 		k := newFake(t, false)
 		k.release = test.release
+		k.files[cpuFolder+"/isolated"] = test.isolated
 		h, err := hold(t, k, Mode{CPUs: "2-3", Cgroup: "true"})
 		if err != nil {
 			t.Fatal(err)

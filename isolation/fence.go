@@ -67,7 +67,7 @@ func (l *fenceLayer) probeCore() *Unsupported {
 	if err := coreScheduling(); err != nil {
 		return &Unsupported{
 			Reason: fmt.Sprintf("the SMT siblings cannot be kept empty: no partition is asked for or to be had, and core scheduling is not either: %v", err),
-			Hint:   `use cgroup = true on a host with cpusets of version 2, or smt = false`,
+			Hint:   `use cgroup = true on a host with cpusets of version 2 and kernel 6.1 or later, or smt = false`,
 		}
 	}
 	return nil
@@ -82,6 +82,9 @@ func (l *fenceLayer) enforce(r *applied) error {
 		l.how = fencePartition
 	default:
 		if u := l.probeCore(); u != nil {
+			if len(r.passed) > 0 {
+				u.Reason += "; the partition is not " + strings.Join(r.passed, ", and not ")
+			}
 			return u
 		}
 		l.how = fenceCore

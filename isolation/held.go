@@ -140,7 +140,7 @@ func (m Mode) asError(key string, err error) error {
 // checkHeldCPUs asks again, before every run, what Check asked once: CPUs go
 // offline and cpusets change while an experiment runs.
 func checkHeldCPUs(cpus cpulist.Set) *Unsupported {
-	allowed, err := Allowed()
+	allowed, err := usable()
 	if err != nil {
 		return &Unsupported{Reason: err.Error(), Hint: `leave "cpus" out`}
 	}

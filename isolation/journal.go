@@ -102,6 +102,21 @@ func (j *Journal) Remember(name Kind, object, becomes, label string) error {
 	return j.append(e)
 }
 
+// Adopt puts an object into the journal that has its value because of a change of
+// ours, but was not there, or another one, when that was made. old is what it is
+// to have after the undo.
+func (j *Journal) Adopt(name Kind, object, old, label string) error {
+	k, e, err := j.entry(name, object, old, label)
+	if err != nil {
+		return err
+	}
+	e.Old = old
+	if e.New, err = k.read(j.kernel, object); err != nil {
+		return &SetError{Kind: name, Object: object, Value: old, Err: err}
+	}
+	return j.append(e)
+}
+
 // entry checks a change before anything is touched.
 func (j *Journal) entry(name Kind, object, value, label string) (kind, Entry, error) {
 	e := Entry{Kind: name, Object: object, Label: label, New: value, Boot: j.boot}
@@ -155,6 +170,11 @@ func (j *Journal) end() int64 {
 		return 0
 	}
 	return j.ends[len(j.ends)-1]
+}
+
+// has tells whether a value that was set is still to be undone.
+func (j *Journal) has(name Kind, object, value string) bool {
+	return slices.ContainsFunc(j.entries, func(e Entry) bool { return e.Kind == name && e.Object == object && e.New == value })
 }
 
 // Mark is a place in the journal that UndoTo goes back to.

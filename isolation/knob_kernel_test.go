@@ -25,6 +25,7 @@ type knobKernel struct {
 	reads  map[string]error  // of files that cannot be read
 	onRead func(path string) // is told of every read before it
 	masks  map[int]string    // of threads
+	clips  bool              // setAffinity takes offline CPUs out, as on 6.1
 	unit   string            // the state of irqbalance.service; "": no systemd
 	starts int               // of the unit
 	log    []string          // every write, as PATH=VALUE
@@ -45,6 +46,11 @@ func (k *knobKernel) readFile(path string) (string, error) {
 		return "", &fs.PathError{Op: "read", Path: path, Err: err}
 	}
 	text, ok := k.files[path]
+	if rest, status := strings.CutSuffix(path, "/status"); status && !ok {
+		if tid, err := strconv.Atoi(strings.TrimPrefix(rest, "/proc/")); err == nil && k.masks[tid] != "" {
+			return "Name:\tx\nCpus_allowed_list:\t" + k.masks[tid] + "\nMems_allowed_list:\t0", nil
+		}
+	}
 	if !ok {
 		return "", &fs.PathError{Op: "open", Path: path, Err: syscall.ENOENT}
 	}
@@ -92,11 +98,18 @@ func (k *knobKernel) affinity(tid int) (cpulist.Set, error) {
 	if !ok {
 		return cpulist.Set{}, syscall.ESRCH
 	}
-	return cpulist.Parse(mask)
+	cpus, err := cpulist.Parse(mask)
+	if online, oerr := cpulist.Parse(k.files[cpuFolder+"/online"]); oerr == nil && !online.Empty() {
+		cpus = cpus.Intersect(online) // as sched_getaffinity does
+	}
+	return cpus, err
 }
 
 func (k *knobKernel) setAffinity(tid int, cpus cpulist.Set) error {
 	k.log = append(k.log, fmt.Sprintf("thread %d=%s", tid, cpus))
+	if online, err := cpulist.Parse(k.files[cpuFolder+"/online"]); err == nil && k.clips {
+		cpus = cpus.Intersect(online)
+	}
 	k.masks[tid] = cpus.String()
 	return nil
 }

@@ -105,6 +105,8 @@ type applied struct {
 	unjournaled error
 	// partition is the word of the task's partition, once it holds; "": none.
 	partition string
+	// passed is which words were tried before it, and why they do not hold.
+	passed []string
 	// cgroup is the cgroup of the task, made by the "cgroup" layer, for the
 	// layers that set limits in it; "": none.
 	cgroup string

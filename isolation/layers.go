@@ -162,14 +162,18 @@ func checkCPUs(m Mode) *Unsupported {
 	if err != nil {
 		return &Unsupported{Reason: err.Error(), Hint: `leave "cpus" out`}
 	}
+	byName, err := usable()
+	if err != nil {
+		return &Unsupported{Reason: err.Error(), Hint: `leave "cpus" out`}
+	}
 	if m.CPUs == "rotate" || m.CPUs == "quietest" {
-		return checkChoice(m, allowed)
+		return checkChoice(m, allowed, byName)
 	}
 	cpus, err := cpulist.Parse(m.CPUs)
 	if err != nil {
 		return &Unsupported{Reason: err.Error(), Hint: `give a CPU list as "2" or "0-3", "rotate" or "quietest"`}
 	}
-	return checkList(cpus, allowed)
+	return checkList(cpus, byName)
 }
 
 // checkList compares a list with the CPUs that this process may use.
@@ -185,8 +189,9 @@ func checkList(cpus, allowed cpulist.Set) *Unsupported {
 }
 
 // checkChoice finds out whether there are enough CPUs to choose from. Include
-// puts CPUs first and does not bound the choice, exclude does.
-func checkChoice(m Mode, allowed cpulist.Set) *Unsupported {
+// puts CPUs first and does not bound the choice, exclude does. CPUs that can be
+// had by name alone have to be included.
+func checkChoice(m Mode, allowed, byName cpulist.Set) *Unsupported {
 	include, err := cpulist.Parse(m.Include)
 	if err != nil {
 		return &Unsupported{Reason: "include: " + err.Error(), Hint: `give a CPU list as "0-3,8"`}
@@ -195,10 +200,10 @@ func checkChoice(m Mode, allowed cpulist.Set) *Unsupported {
 	if err != nil {
 		return &Unsupported{Reason: "exclude: " + err.Error(), Hint: `give a CPU list as "0-3,8"`}
 	}
-	if lacking := include.Minus(allowed); !lacking.Empty() {
-		return &Unsupported{Reason: "include: " + whyLacking(lacking), Hint: fmt.Sprintf("choose among %s", allowed)}
+	if lacking := include.Minus(byName); !lacking.Empty() {
+		return &Unsupported{Reason: "include: " + whyLacking(lacking), Hint: fmt.Sprintf("choose among %s", byName)}
 	}
-	pool := allowed.Minus(exclude)
+	pool := allowed.Union(include).Minus(exclude)
 	if n := max(m.N, 1); pool.Len() < n {
 		return &Unsupported{
 			Reason: fmt.Sprintf("n is %d and there are %d CPUs to choose from", n, pool.Len()),

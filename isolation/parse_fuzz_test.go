@@ -51,6 +51,18 @@ func FuzzRelease(f *testing.F) {
 	})
 }
 
+func FuzzStatusCPUs(f *testing.F) {
+	f.Add("Name:\tkcompactd0\nCpus_allowed:\tff\nCpus_allowed_list:\t0-7\nMems_allowed:\t1\n")
+	f.Add("Cpus_allowed_list:\t")
+	f.Add("Name:\tCpus_allowed_list:\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		cpus, err := parseStatusCPUs(text)
+		if err == nil && !strings.Contains(text, "Cpus_allowed_list:") {
+			t.Errorf("CPUs %s of %q", cpus, text)
+		}
+	})
+}
+
 func FuzzLocks(f *testing.F) {
 	f.Add("1: FLOCK  ADVISORY  WRITE 7855 00:16:3564 0 EOF", uint64(22), uint64(3564))
 	f.Add("1: -> FLOCK", uint64(0), uint64(0))

@@ -222,8 +222,8 @@ type hotplug struct {
 }
 
 // remember puts everything into the journal that the kernel is about to
-// overwrite. The journal is replayed backwards, so what stands here is put
-// back when the CPUs are online again.
+// overwrite, and moves interrupts away before it does. The journal is replayed
+// backwards, so what stands here is put back when the CPUs are online again.
 func (h *hotplug) remember() error {
 	for _, step := range []func() error{h.threads, h.interrupts, h.cpusets} {
 		if err := step(); err != nil {
@@ -233,7 +233,11 @@ func (h *hotplug) remember() error {
 	return nil
 }
 
-// interrupts remembers those that are bound to the CPUs alone.
+// interrupts gives those that are bound to the CPUs alone the others. What the
+// kernel would give them cannot be foreseen: the default mask, or, while a write
+// waits for the next interrupt to be in force, the mask from before it
+// (kernel/irq/migration.c: irq_fixup_move_pending). Of those that cannot be moved
+// now it is taken to be the default.
 func (h *hotplug) interrupts() error {
 	irqs, err := irqNumbers(h.r.kernel)
 	if err != nil {
@@ -251,39 +255,68 @@ func (h *hotplug) interrupts() error {
 		if mask.Empty() || !mask.SubsetOf(h.off) {
 			continue
 		}
-		if err := h.r.journal.Remember(KindSpread, file, h.left.String(), ""); err != nil && !isGone(err) {
+		err = h.r.journal.Set(KindIRQ, file, h.left.String())
+		if isRefusal(err) {
+			err = h.r.journal.Remember(KindSpread, file, h.left.String(), "")
+		}
+		if err != nil && !isGone(err) {
 			return err
 		}
 	}
 	return nil
 }
 
-// threads remembers those that are bound to the CPUs alone, but for the
-// kernel's own that stay with their CPU; and before kernel 6.2, where a cpuset
-// is to be made while the CPUs are away, everybody who may run on them: the
-// kernel then gives all threads the CPUs that are there at that moment, for
-// good.
+// threads remembers those that the kernel is about to give other CPUs; see loses.
 func (h *hotplug) threads() error {
 	rel, err := kernelRelease(h.r.kernel)
 	if err != nil {
 		return err
 	}
 	everybody := h.r.mode.Cgroup != "" && rel.before(6, 2)
+	present, err := readSet(h.r.kernel, cpuFolder+"/present")
+	if err != nil && !isGone(err) {
+		return err
+	}
+	some := !present.SubsetOf(h.off.Union(h.left))
 	return eachTask(h.r.kernel, func(t task) error {
-		stranded := !t.cpus.Empty() && t.cpus.SubsetOf(h.off)
-		// The thread of an interrupt goes where its interrupt goes.
-		if t.bound() || t.flags&flagKthread != 0 && strings.HasPrefix(t.name, "irq/") || !stranded && !(everybody && t.cpus.Intersects(h.off)) {
+		kind := h.loses(t, everybody, some)
+		if kind == "" {
 			return nil
 		}
 		becomes, err := h.comesTo(t)
 		if err == nil {
-			err = h.r.journal.Remember(KindStranded, taskObject(t.tid, t.start), becomes, t.name)
+			err = h.r.journal.Remember(kind, taskObject(t.tid, t.start), becomes, t.name)
 		}
 		if isGone(err) {
 			return nil
 		}
 		return err
 	})
+}
+
+// loses says as what a thread goes into the journal; "": it comes out of it with
+// the CPUs that it has.
+//
+// One that is bound to the CPUs alone does not. Nor do threads of the kernel that
+// have not all CPUs, or all when some are offline before: whenever a CPU comes
+// online, the kernel gives some of them those that are there, whatever they were
+// bound to (mm/compaction.c: kcompactd_cpu_online; kernel/kthread.c:
+// kthreads_online_cpu). And before kernel 6.2, where a cpuset is to be made while
+// the CPUs are away (everybody), nor does anybody who may run on them: all threads
+// get the CPUs that are there at that moment, for good. Threads of the kernel that
+// stay with their CPU lose nothing, and the thread of an interrupt goes where its
+// interrupt goes.
+func (h *hotplug) loses(t task, everybody, someOffline bool) Kind {
+	kernels := t.flags&flagKthread != 0
+	switch {
+	case t.bound() || t.cpus.Empty() || kernels && strings.HasPrefix(t.name, "irq/"):
+		return ""
+	case kernels && (someOffline || !h.off.Union(h.left).SubsetOf(t.cpus)):
+		return KindKthread
+	case t.cpus.SubsetOf(h.off) || everybody && t.cpus.Intersects(h.off):
+		return KindStranded
+	}
+	return ""
 }
 
 // comesTo says what a thread has in the end, as KindStranded has it: all CPUs

@@ -22,6 +22,7 @@ func smtMachine() *knobKernel {
 		"/proc/interrupts":           "           CPU0       CPU1\n",
 		"/proc/sys/kernel/osrelease": "6.1.0",
 	})
+	k.files[cpuFolder+"/present"] = "0-7"
 	online := cpulist.Of(0, 1, 2, 3, 4, 6, 7)
 	k.files[cpuFolder+"/online"] = online.String()
 	for cpu := range 8 {
@@ -36,6 +37,7 @@ func smtMachine() *knobKernel {
 			k.files[file] = v
 			if v == "1" {
 				online = online.Union(cpulist.Of(cpu))
+				k.masks[55], k.masks[56] = online.String(), online.String()
 			} else {
 				online = online.Minus(cpulist.Of(cpu))
 				k.goneOffline(online)
@@ -53,6 +55,8 @@ func smtMachine() *knobKernel {
 		k.addTask(pid, "bystander", mask, 0)
 	}
 	k.addTask(54, "migration/3", "3", flagNoSetAffinity)
+	k.addTask(55, "kcompactd0", "0-7", flagKthread)
+	k.addTask(56, "kcompactd1", "0-1", flagKthread)
 	for dir, cpus := range map[string]string{"": "0-7", "/a": "2-3", "/a/b": "2-3", "/c": "0-1"} {
 		k.files["/sys/fs/cgroup/cpuset"+dir+"/cpuset.cpus"] = cpus
 		k.files["/sys/fs/cgroup/cpuset"+dir+"/cgroup.procs"] = ""
@@ -99,6 +103,12 @@ func TestSMTOff(t *testing.T) {
 		if k.files[affinityFile(1)] != "0-7" || k.masks[54] != "3" {
 			t.Errorf("task on %q: what did not need it was touched", test.task)
 		}
+		// What the kernel would make of an interrupt without a CPU cannot be
+		// foreseen, so that it is moved before.
+		moved, gone := slices.Index(k.log, affinityFile(2)+"=0,2,4,6"), slices.Index(k.log, onlineFile(3)+"=0")
+		if test.task == "2" && (moved < 0 || moved > gone) {
+			t.Errorf("interrupt 2 was moved at %d, and CPU 3 went at %d: %q", moved, gone, k.log)
+		}
 		k.undo(t, r, before)
 		if slices.Contains(k.log, onlineFile(5)+"=1") {
 			t.Error("CPU 5 was brought online")
@@ -110,6 +120,11 @@ func TestSMTOff(t *testing.T) {
 // those that are there.
 func TestSMTOffWithACpuset(t *testing.T) {
 	k := smtMachine()
+	// With CPU 5 offline, kernels before 6.4 get no cpuset.
+	if err := k.writeFile(onlineFile(5), "1"); err != nil {
+		t.Fatal(err)
+	}
+	k.files[cpuFolder+"/cpu4/topology/thread_siblings_list"] = "4-5"
 	before := k.state()
 	r := k.run(t, Mode{SMT: ptr(false), Cgroup: "true"}, "2")
 	if err := newSMTLayer(r).enforce(r); err != nil {
@@ -210,5 +225,34 @@ func TestSMTThatSomebodySwitchesOn(t *testing.T) {
 	}
 	if u := r.journal.UndoTo(0); u.Err != nil {
 		t.Error(u.Err)
+	}
+}
+
+// The CPUs of a kernel thread count with those that are offline, and where the
+// kernel does not take these, what it takes is enough.
+func TestKernelThreadsWithOfflineCPUs(t *testing.T) {
+	const object = "55:155"
+	for _, test := range []struct {
+		old, now, after string
+		clips           bool // the kernel, as 6.1 does
+		left            int
+	}{
+		{"0-7", "0-4,6-7", "0-7", false, 0},
+		{"0-3", "0-4,6-7", "0-3", false, 0},
+		{"0-7", "0-7", "0-7", false, 0},
+		{"0-7", "0,2,4,6", "0-4,6-7", true, 0},
+		{"0-7", "4", "4", false, 1}, // somebody else's
+	} {
+		k := smtMachine()
+		r := k.run(t, Mode{SMT: ptr(false)}, "2")
+		k.masks[55] = test.old
+		if err := r.journal.Remember(KindKthread, object, "0,2,4,6", "kcompactd0"); err != nil {
+			t.Fatal(err)
+		}
+		k.masks[55], k.clips = test.now, test.clips
+		u := r.journal.UndoTo(0)
+		if u.Err != nil || len(u.Left) != test.left || k.masks[55] != test.after {
+			t.Errorf("%+v: %s, %+v", test, k.masks[55], u)
+		}
 	}
 }

@@ -31,6 +31,11 @@ type steerLayer struct {
 	drift int // times that interrupts were found on the fence after all
 	// scanned is true once every interrupt was looked at.
 	scanned bool
+	// first is the masks of those that were not on the fence then.
+	first map[int]cpulist.Set
+	// was and given are the default mask before the run and during it; empty:
+	// it stayed.
+	was, given cpulist.Set
 	// pause is the least time between two looks of a run; due is the next.
 	pause time.Duration
 	due   time.Time
@@ -76,7 +81,7 @@ func newSteerLayer(r *applied) layer {
 	if !r.mode.Steer {
 		return nil
 	}
-	return &steerLayer{irqs: map[int]*steered{}, pause: steerPause}
+	return &steerLayer{irqs: map[int]*steered{}, first: map[int]cpulist.Set{}, pause: steerPause}
 }
 
 func (*steerLayer) key() string { return "steer" }
@@ -142,7 +147,8 @@ func (l *steerLayer) setDefault(r *applied) error {
 	if !mask.Intersects(l.fence) {
 		return nil
 	}
-	err = r.journal.Set(KindMask, defaultMaskFile, l.without(mask).Mask())
+	l.was, l.given = mask, l.without(mask)
+	err = r.journal.Set(KindMask, defaultMaskFile, l.given.Mask())
 	if errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EROFS) {
 		return &Unsupported{Reason: err.Error(), Hint: "a container needs the host's /proc/irq, writable"}
 	}
@@ -195,7 +201,7 @@ func (l *steerLayer) look(r *applied, n int, name string) error {
 	on := route.Intersects(l.fence)
 	switch {
 	case s == nil && !on:
-		return nil
+		return l.born(r, n, name, mask)
 	case s == nil:
 		s = &steered{name: name, why: "it was set up on the task's CPUs during the run"}
 		l.irqs[n] = s
@@ -223,6 +229,33 @@ func (l *steerLayer) look(r *applied, n int, name string) error {
 		l.drift++
 	}
 	return err
+}
+
+// born remembers the masks of interrupts at first, and later puts those into the
+// journal that came to have the default of the run: their driver set them up
+// meanwhile, as drivers do that are bound anew or when a network interface comes
+// up. After the run they get what they had, or the default from before it.
+func (l *steerLayer) born(r *applied, n int, name string, mask cpulist.Set) error {
+	old, known := l.first[n]
+	if !known {
+		old = l.was
+	}
+	switch {
+	case !l.scanned:
+		l.first[n] = mask
+		return nil
+	case l.given.Empty() || !mask.Equal(l.given) || mask.Equal(old):
+		return nil
+	}
+	l.first[n] = mask
+	// A managed interrupt chooses its mask itself, and takes no other.
+	if err := r.kernel.writeFile(affinityFile(n), mask.String()); err != nil {
+		return nil //nolint:nilerr // it cannot be moved, and so not be put back
+	}
+	if err := r.journal.Adopt(KindIRQ, affinityFile(n), old.String(), name); err != nil && !isGone(err) {
+		return err
+	}
+	return nil
 }
 
 // steer writes the mask of one interrupt. The error is for what is no answer

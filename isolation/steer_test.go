@@ -83,6 +83,57 @@ func withoutRoutes(state map[string]string) map[string]string {
 	return state
 }
 
+// Interrupts that a driver sets up during the run have the run's default. After
+// it they get the default from before, or what they had when their number was
+// there before; one that cannot be moved is left.
+func TestSteerInterruptsThatAreBorn(t *testing.T) {
+	k := irqMachine()
+	r, l := steering(t, k)
+	k.addIRQ(30, "new", "0-1", "0")
+	k.addIRQ(31, "nvme1q1", "0-1", "0")
+	k.writes[affinityFile(31)] = func(string) error { return syscall.EIO }
+	k.addIRQ(32, "elsewhere", "0", "0")
+	k.addIRQ(28, "ttyS0", "0-1", "0") // was 0-3
+	for range 2 {
+		l.check(r, moment{phase: duringRun, pid: 9})
+	}
+	l.check(r, moment{phase: afterRun})
+	if s := l.state(); !s.Held {
+		t.Errorf("%+v", s)
+	}
+	if u := r.journal.UndoTo(0); u.Err != nil || len(u.Left) > 0 {
+		t.Errorf("undo: %+v", u)
+	}
+	for n, want := range map[int]string{28: "0-3", 30: "0-3", 31: "0-1", 32: "0"} {
+		if got := k.files[affinityFile(n)]; got != want {
+			t.Errorf("interrupt %d is left on %s, want %s", n, got, want)
+		}
+	}
+}
+
+// An interrupt that comes while its mask is written lets the old one be read for
+// a moment.
+func TestSteerDuringAStorm(t *testing.T) {
+	k := irqMachine()
+	file := affinityFile(24)
+	reads := 0
+	k.writes[file] = func(v string) error {
+		reads = 2
+		k.onRead = func(path string) {
+			if path == file && reads > 0 {
+				if reads--; reads == 0 {
+					k.files[file] = v
+				}
+			}
+		}
+		return nil
+	}
+	_, l := steering(t, k)
+	if l.irqs[24].verdict == "" || k.files[file] != "0-1" {
+		t.Errorf("interrupt 24: %+v on %s", l.irqs[24], k.files[file])
+	}
+}
+
 func TestSteer(t *testing.T) {
 	k := irqMachine()
 	before := withoutRoutes(k.state())

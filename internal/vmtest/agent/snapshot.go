@@ -164,10 +164,12 @@ func tasks(out *bytes.Buffer) error {
 	if err != nil {
 		return err
 	}
-	self := strconv.Itoa(os.Getpid())
+	// The observer and the one that started it are no state of the machine:
+	// their threads come and go.
+	self, server := strconv.Itoa(os.Getpid()), strconv.Itoa(os.Getppid())
 	seen := map[string]bool{}
 	for _, dir := range dirs {
-		if filepath.Base(dir) == self {
+		if name := filepath.Base(dir); name == self || name == server {
 			continue
 		}
 		threads, err := filepath.Glob(dir + "/task/*")
@@ -229,10 +231,39 @@ func task(pid, process, thread string) string {
 		// CPU of its mask that is the kernel picks anew at every write of the
 		// mask and at every hotplug.
 		cpus = "one"
+	case unboundWorker.MatchString(name):
+		// Whenever a CPU comes online, the workers of an unbound pool get the
+		// pool's CPUs that are online then (workqueue.c:
+		// restore_unbound_workers_cpumask), and nobody else can set them.
+		name, cpus = taskName(name), present(cpus)
 	default:
 		name = taskName(name)
 	}
 	return fmt.Sprintf("%s: cpus %s nice %s rt %s policy %s stopped %t", name, cpus, field(19), field(40), field(41), field(3) == "T")
+}
+
+// present is the part of a CPU list that is online; the list itself where that
+// cannot be told.
+func present(list string) string {
+	text, err := os.ReadFile("/sys/devices/system/cpu/online")
+	if err != nil {
+		return list
+	}
+	online, err := set(strings.TrimSpace(string(text)))
+	if err != nil {
+		return list
+	}
+	cpus, err := set(list)
+	if err != nil {
+		return list
+	}
+	var names []string
+	for cpu := range 1024 {
+		if cpus.IsSet(cpu) && online.IsSet(cpu) {
+			names = append(names, strconv.Itoa(cpu))
+		}
+	}
+	return strings.Join(names, ",")
 }
 
 // irqbalance prints whether the service runs and whether the process is

@@ -37,7 +37,8 @@ func TestSignals(t *testing.T) {
 		for _, signal := range []string{"SEGV", "KILL", "TERM"} {
 			t.Run("task "+signal, func(t *testing.T) {
 				g := g.On(t)
-				b := start(g, goset)
+				b, argv := prepare(g, goset)
+				b.begin(append(argv, plainTask(b)...)...)
 				g.Sh(fmt.Sprintf("kill -%s %s", signal, b.task))
 				if r := b.proc.Wait(); r.Exit != 1 {
 					t.Errorf("exit %d, want 1\n%s%s", r.Exit, r.Stdout, r.Stderr)
@@ -72,6 +73,13 @@ func TestSignals(t *testing.T) {
 			g.Same(before)
 		})
 	})
+}
+
+// plainTask is the flag for a task that catches no signal: one written in Go
+// exits with 2 when somebody sends it SIGSEGV.
+func plainTask(b *bench) []string {
+	script := fmt.Sprintf("mkdir -p %[1]s; echo $$ >%[1]s/new; mv %[1]s/new %[1]s/pid; exec sleep 600", b.hold)
+	return []string{"-set", fmt.Sprintf(`workload.w.command=["/bin/sh", "-c", %q]`, script)}
 }
 
 // TestGuardGone is scenario 17: with the guard killed before goset-bench, the
@@ -110,7 +118,12 @@ func TestJournalTrouble(t *testing.T) {
 	})
 	t.Run("nearly full", func(t *testing.T) {
 		g := g.On(t)
-		g.Sh("mount -t tmpfs -o size=8k,mode=755 small /run/goset")
+		// One page for the journal, and as many bystanders as need more.
+		g.Sh("mount -t tmpfs -o size=8k,mode=755 small /run/goset && head -c 4096 /dev/zero >/run/goset/fill")
+		for range 30 {
+			bystander := g.Start("agent", "on", "3", "agent", "sleep")
+			defer func() { g.Sh(fmt.Sprintf("kill -9 %d", bystander.PID)) }()
+		}
 		before := g.Snapshot()
 		refused(g, goset, "journal")
 		gone(g)

@@ -16,14 +16,17 @@ const rng = "$(grep -m1 'virtio.*input' /proc/interrupts | cut -d: -f1 | tr -d '
 // counted prints how often an interrupt came to each of CPUs 2 and 3.
 const counted = `awk '/virtio.*input/ {print $4, $5; exit}' /proc/interrupts`
 
+// rebind makes the driver give its interrupts back and ask for new ones.
+const rebind = "cd /sys/bus/virtio/drivers/virtio_rng && d=$(ls -d virtio*) && echo $d >unbind && echo $d >bind"
+
 // TestSteering is scenario 8: a storm of interrupts leaves the task's CPU and
 // its sibling within the run, new interrupts do not come there, managed ones
 // are reported, and the masks are as before.
 func TestSteering(t *testing.T) {
 	onKernels(t, smt, func(t *testing.T, g *vmtest.Guest) {
 		g.Sh("echo 2 >/proc/irq/" + rng + "/smp_affinity_list")
-		storm := g.Start("sh", "-c", "while :; do dd if=/dev/hwrng of=/dev/null bs=64 count=20 2>/dev/null; done")
 		before := g.Snapshot()
+		storm := g.Start("sh", "-c", "while :; do dd if=/dev/hwrng of=/dev/null bs=64 count=20 2>/dev/null; done")
 		b := start(g, goset)
 
 		want(t, "mask of the storm", g.Get("cat /proc/irq/"+rng+"/smp_affinity_list"), "0-1,4-7")
@@ -34,7 +37,7 @@ func TestSteering(t *testing.T) {
 		want(t, "interrupts on CPUs 2 and 3 since", g.Get(counted), first)
 
 		// A driver that comes back gets its interrupt from the default mask.
-		g.Sh("cd /sys/bus/virtio/drivers/virtio_rng && d=$(ls -d virtio*) && echo $d >unbind && echo $d >bind")
+		g.Sh(rebind)
 		want(t, "mask of the new interrupt", g.Get("cat /proc/irq/"+rng+"/smp_affinity_list"), "0-1,4-7")
 
 		r := b.done()
@@ -47,9 +50,8 @@ func TestSteering(t *testing.T) {
 		}
 		g.Sh(fmt.Sprintf("kill -9 -%d", storm.PID))
 		storm.Wait()
-		// The interrupt that the driver took down is another one now, and has
-		// the default that was in force: that is not the run's to undo.
-		g.Sh("echo 2 >/proc/irq/" + rng + "/smp_affinity_list")
+		// The interrupts that the driver took down are others now, and do not
+		// keep the default that was in force.
 		g.Same(before)
 	})
 }

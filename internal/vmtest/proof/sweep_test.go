@@ -5,6 +5,7 @@ package proof
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ var layerSets = []struct {
 }
 
 const sweptSet = `
-cpus = "2"
+cpus = "2,6"
 cgroup = true
 fence = true
 steer = true
@@ -40,10 +41,15 @@ aslr = false
 // TestKillSweep is scenario 17: goset-bench is killed before every write to
 // /proc, /sys and the cgroups and before every sync of its journal. Once the
 // guard heals; once the guard is killed first, and the restore command heals.
-// All points take hours on an emulated machine, so that without
-// GOSET_SWEEP=full some are tried; scripts/kill-sweep tries all.
+// All points take hours on an emulated machine, so that without GOSET_SWEEP some
+// are tried; GOSET_SWEEP=5 tries every fifth, GOSET_SWEEP=full all, as
+// scripts/kill-sweep does.
 func TestKillSweep(t *testing.T) {
-	onKernels(t, policies, func(t *testing.T, g *vmtest.Guest) {
+	onKernels(t, func(kernel string) vmtest.Machine {
+		m := policies(kernel)
+		m.OneThread = true
+		return m
+	}, func(t *testing.T, g *vmtest.Guest) {
 		g.Sh("echo 3 >/proc/irq/" + rng + "/smp_affinity_list")
 		g.Start("agent", "on", "3", "agent", "sleep")
 		g.Start("agent", "on", "2", "agent", "sleep")
@@ -52,15 +58,29 @@ func TestKillSweep(t *testing.T) {
 			g.Write(name+"/x.toml", strings.Replace(experiment(name, set.mode), `["/vm/bin/agent", "hold", "`+name+`"]`, `["/bin/echo", "1 s"]`, 1))
 			g.Write(name+"/run", "#!/bin/sh\nrm -rf "+name+"/out\nexec goset-bench run "+name+"/x.toml -quiet -o "+name+"/out\n")
 			g.Sh("chmod +x " + name + "/run")
-			step := set.step
-			if os.Getenv("GOSET_SWEEP") == "full" {
-				step = 1
-			}
+			step := stepOf(t, set.step)
 			for _, guard := range []string{"alive", "dead"} {
 				t.Run(set.name+", guard "+guard, func(t *testing.T) { sweep(t, g.On(t), guard, step, set.least, name+"/run") })
 			}
 		}
 	})
+}
+
+// stepOf is the distance of the points that are tried.
+func stepOf(t *testing.T, usual int) int {
+	t.Helper()
+	switch text := os.Getenv("GOSET_SWEEP"); text {
+	case "":
+		return usual
+	case "full":
+		return 1
+	default:
+		step, err := strconv.Atoi(text)
+		if err != nil || step < 1 {
+			t.Fatalf("GOSET_SWEEP is %q: want full or a number from 1 on", text)
+		}
+		return step
+	}
 }
 
 // sweep runs one sweep and prints what it printed.
