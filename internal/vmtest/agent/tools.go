@@ -188,7 +188,7 @@ func hold(args []string) error {
 	return errors.New("nobody said go within five minutes")
 }
 
-// where prints the CPUs that the threads of a process last ran on: field 39 of
+// where prints the CPUs of the threads of a process that run: field 39 of
 // /proc/PID/task/TID/stat.
 func where(args []string) error {
 	for _, pid := range args {
@@ -196,16 +196,31 @@ func where(args []string) error {
 		if err != nil || len(stats) == 0 {
 			return fmt.Errorf("no process %s", pid)
 		}
-		for _, name := range stats {
+		before := make([]string, len(stats))
+		for i, name := range stats {
+			before[i] = ranFor(name)
+		}
+		time.Sleep(20 * time.Millisecond)
+		for i, name := range stats {
 			text, err := os.ReadFile(name)
-			if err != nil {
-				continue // a thread that ended
+			if err != nil || ranFor(name) == before[i] {
+				continue // it ended, or slept: where it ran last may be long ago
 			}
 			fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 			fmt.Println(fields[39-3])
 		}
 	}
 	return nil
+}
+
+// ranFor is how long the thread of a stat file has run, as its schedstat says.
+func ranFor(stat string) string {
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(stat), "schedstat"))
+	if err != nil {
+		return ""
+	}
+	ran, _, _ := strings.Cut(string(text), " ")
+	return ran
 }
 
 // mask prints the CPUs that the threads of processes may use, once each.

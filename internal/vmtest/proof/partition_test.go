@@ -202,6 +202,9 @@ func TestPartition(t *testing.T) {
 func neverOn(t *testing.T, g *vmtest.Guest, pid int, forbidden ...string) {
 	t.Helper()
 	seen := g.Get(fmt.Sprintf("for i in 1 2 3 4 5 6 7 8 9 10; do agent where %d; done", pid))
+	if seen == "" {
+		t.Errorf("process %d did not run at all", pid)
+	}
 	for cpu := range strings.SplitSeq(seen, "\n") {
 		for _, f := range forbidden {
 			if cpu == f {
