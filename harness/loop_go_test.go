@@ -30,7 +30,8 @@ func (f *fakeBuilder) Build(_ context.Context, tasks []GoTask) ([]Built, error) 
 	return out, f.err
 }
 
-func goSession(t *testing.T, text string) (Session, *fakeExecutor, *fakeBuilder) {
+// textSession is a session of the experiment in text.
+func textSession(t *testing.T, text string) (Session, *fakeExecutor) {
 	t.Helper()
 	s, x := testSession(t, 1, []string{"w"})
 	var err error
@@ -40,6 +41,12 @@ func goSession(t *testing.T, text string) (Session, *fakeExecutor, *fakeBuilder)
 	if s.Plan, err = s.Experiment.Expand(7); err != nil {
 		t.Fatal(err)
 	}
+	return s, x
+}
+
+func goSession(t *testing.T, text string) (Session, *fakeExecutor, *fakeBuilder) {
+	t.Helper()
+	s, x := textSession(t, text)
 	b := &fakeBuilder{}
 	s.Builder, s.Extractor, s.Env = b, NewExtractor, []string{"A=1", "PWD=/home/somebody", "GOMAXPROCS=9"}
 	x.answer = func(_ context.Context, n int, job Job) (Result, error) {

@@ -41,14 +41,7 @@ func (f *fakeLoader) Stop() ([]LoadState, error) {
 // loadSession runs text with a fake loader.
 func loadSession(t *testing.T, text string) (Session, *fakeExecutor, *fakeLoader) {
 	t.Helper()
-	s, x := testSession(t, 1, []string{"w"})
-	var err error
-	if s.Experiment, err = Load("x.toml", []byte(text), LoadOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if s.Plan, err = s.Experiment.Expand(7); err != nil {
-		t.Fatal(err)
-	}
+	s, x := textSession(t, text)
 	n := uint64(12)
 	l := &fakeLoader{states: []LoadState{{Kind: LoadSpinners, Asked: "all", Processes: 2, CPUs: "0-1", RanOn: "1", Window: 2 * time.Second, Time: 3 * time.Second, Least: 0.5, Wakeups: &n, Note: "n"}}}
 	s.Loader, s.Env = l, []string{"PATH=/usr/bin:/bin"}

@@ -78,16 +78,11 @@ func (f FS) use() (*usage, error) {
 	if u.stat, err = f.Stat(); err != nil {
 		return nil, err
 	}
-	dir, err := f.open("proc")
+	pids, err := f.pids()
 	if err != nil {
 		return nil, err
 	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return nil, err
-	}
-	for _, pid := range numbers(names) {
+	for _, pid := range pids {
 		// What ends meanwhile is none of those that go on.
 		text, err := f.read("proc", strconv.Itoa(pid), "stat")
 		if err != nil {

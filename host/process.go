@@ -197,6 +197,20 @@ func parseTaskSchedstat(text string) (*RunQueue, error) {
 	return &RunQueue{Running: time.Duration(n[0]), Waiting: time.Duration(n[1]), Slices: n[2]}, nil
 }
 
+// pids are the processes that /proc shows, in ascending order.
+func (f FS) pids() ([]int, error) {
+	dir, err := f.open("proc")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	return numbers(names), nil
+}
+
 // numbers are those names that are numbers, in ascending order.
 func numbers(names []string) []int {
 	var found []int

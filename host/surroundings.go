@@ -46,16 +46,10 @@ func (f FS) Perflocks() ([]Mover, error) {
 // running lists the processes of some names; nil where no processes are to be
 // seen.
 func (f FS) running(known map[string]string) ([]Mover, error) {
-	dir, err := f.open("proc")
+	pids, err := f.pids()
 	if err != nil {
 		return nil, err
 	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return nil, err
-	}
-	pids := numbers(names)
 	if len(pids) == 0 {
 		return nil, nil
 	}
