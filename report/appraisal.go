@@ -1,0 +1,176 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"goset/stats"
+)
+
+// Grade says how far a finding carries when all that the report knows is put
+// beside its own test.
+type Grade string
+
+// The grades.
+const (
+	Clear Grade = "clear" // asserted, and nothing in the report speaks against it
+	Hint  Grade = "hint"  // asserted, with a doubt that stands beside it
+	Open  Grade = "open"  // nothing is asserted
+)
+
+// Appraisal is the grade of a verdict with the doubts that make it a hint, each
+// a part of a sentence.
+type Appraisal struct {
+	Grade  Grade
+	Doubts []string
+}
+
+// comparable is the share of an effect that the repetition of the baseline has
+// to show to put the effect in doubt.
+const comparable = 0.5
+
+// appraise grades every verdict of a document whose self-check is judged.
+func (d *Document) appraise(sequential bool) {
+	all := d.doubts(sequential)
+	for i := range d.Tables {
+		t := &d.Tables[i]
+		for j := range t.Contrasts {
+			c := &t.Contrasts[j]
+			control := t.controlOf(c)
+			c.SpreadGrade = grade(c.Spread.Verdict, append(t.spreadDoubts(c, control), all...))
+			c.MedianGrade = grade(c.Location.Verdict, append(t.medianDoubts(c, control), all...))
+		}
+	}
+}
+
+// doubts are those about every verdict.
+func (d *Document) doubts(sequential bool) []string {
+	var out []string
+	if len(d.SelfCheck.Failed) > 0 {
+		out = append(out, "the self-check failed")
+	}
+	if sequential {
+		out = append(out, "sequential order: what drifts with time looks like an effect of the mode")
+	}
+	return out
+}
+
+func grade(v stats.Verdict, doubts []string) Appraisal {
+	switch {
+	case !v.Claims():
+		return Appraisal{Grade: Open}
+	case len(doubts) > 0:
+		return Appraisal{Hint, doubts}
+	}
+	return Appraisal{Grade: Clear}
+}
+
+// controlOf finds the repetition of the baseline to hold a contrast against:
+// that of the same baseline, or else any of the table. The control itself has
+// none.
+func (t *Table) controlOf(c *Contrast) *Contrast {
+	var found *Contrast
+	for i := range t.Contrasts {
+		k := &t.Contrasts[i]
+		if k.Control && !c.Control && (found == nil || k.Base == c.Base && found.Base != c.Base) {
+			found = k
+		}
+	}
+	return found
+}
+
+// flaggedDoubt says that a verdict hangs on the flagged runs.
+func flaggedDoubt(c *Contrast, changes bool) []string {
+	if !changes {
+		return nil
+	}
+	k := len(c.FlaggedX) + len(c.FlaggedY)
+	return []string{fmt.Sprintf("without %d flagged %s the verdict changes", k, plural(k, "run"))}
+}
+
+func (t *Table) spreadDoubts(c, control *Contrast) []string {
+	var out []string
+	s := &c.Spread
+	if s.CI.OK && !s.CI.Excludes(1) {
+		other := "larger"
+		if s.Verdict.Kind == stats.HigherVerdict {
+			other = "smaller"
+		}
+		out = append(out, fmt.Sprintf("the interval of the sd ratio holds 1, so the sd could also be %s", other))
+	}
+	out = append(out, flaggedDoubt(c, c.Sensitivity.SpreadChanges)...)
+	if control != nil && c.Spread.Ratio.OK && control.Spread.Ratio.OK && c.Spread.Ratio.V > 0 && control.Spread.Ratio.V > 0 {
+		own, aa := math.Log(c.Spread.Ratio.V), math.Log(control.Spread.Ratio.V)
+		if math.Abs(aa) >= comparable*math.Abs(own) {
+			out = append(out, fmt.Sprintf("%s's own repetition differs comparably, sd %s", control.Y, sdRatio(control)))
+		}
+	}
+	return out
+}
+
+func (t *Table) medianDoubts(c, control *Contrast) []string {
+	var out []string
+	l := &c.Location
+	if l.CI.OK && !l.CI.Excludes(0) {
+		out = append(out, "the interval holds 0, so the size is open")
+	}
+	out = append(out, flaggedDoubt(c, c.Sensitivity.LocationChanges)...)
+	if control != nil && l.Change.OK && control.Location.Change.OK && l.Difference == control.Location.Difference {
+		own, aa := l.Change.V, control.Location.Change.V
+		if !l.Difference && own > -1 && aa > -1 {
+			own, aa = math.Log1p(own), math.Log1p(aa)
+		}
+		if math.Abs(aa) >= comparable*math.Abs(own) {
+			out = append(out, fmt.Sprintf("%s's own repetition differs comparably, %s", control.Y, t.change(control)))
+		}
+	}
+	var wild []string
+	for _, row := range []int{c.Row, c.Base} {
+		if cv := t.Rows[row].Summary.CV; cv.OK && cv.V > cvCompare {
+			wild = append(wild, t.Rows[row].Label())
+		}
+	}
+	if len(wild) > 0 {
+		out = append(out, "CV above 10% of "+enumerate(wild))
+	}
+	return out
+}
+
+// sdRatio writes the ratio of sds with its interval: "0.52× (95% 0.19–1.57)".
+func sdRatio(c *Contrast) string {
+	if !c.Spread.Ratio.OK {
+		return "no ratio"
+	}
+	s := hundredths(c.Spread.Ratio) + "×"
+	if c.Spread.CI.OK {
+		s += fmt.Sprintf(" (95%% %s–%s)", open2(c.Spread.CI.Lo), open2(c.Spread.CI.Hi))
+	}
+	return s
+}
+
+// open2 writes one end of an interval of ratios, which can be open.
+func open2(v float64) string {
+	if math.IsInf(v, 0) {
+		return "∞"
+	}
+	return hundredths(stats.Value{V: v, OK: true})
+}
+
+// change writes the change of the median with its interval: "+4.35% (95% +1.46%
+// to +6.99%)"; with the unit where there is no ratio.
+func (t *Table) change(c *Contrast) string {
+	f := formatOf(t)
+	v := c.Location.Change
+	if !v.OK {
+		return "no ratio"
+	}
+	unit := ""
+	if c.Location.Difference {
+		unit = " " + f.unit
+	}
+	s := changeOf(c, f, v) + unit
+	if c.Location.CI.OK {
+		s += " (95% " + changeInterval(c, f) + ")"
+	}
+	return s
+}
