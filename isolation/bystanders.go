@@ -18,11 +18,13 @@ const (
 
 // task is one thread of the machine.
 type task struct {
-	tid   int
-	start uint64
-	flags uint64
-	name  string
-	cpus  cpulist.Set
+	tid    int
+	pid    int // of its process
+	parent int // pid of the process that its process comes from, or was left to
+	start  uint64
+	flags  uint64
+	name   string
+	cpus   cpulist.Set
 }
 
 // bound tells kernel threads that belong to a CPU and never leave it.
@@ -36,7 +38,8 @@ func eachTask(k kernel, do func(task) error) error {
 		return fmt.Errorf("cannot list processes: %w", err)
 	}
 	for _, name := range pids {
-		if _, err := strconv.Atoi(name); err != nil {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
 			continue
 		}
 		tids, err := k.entries(path.Join("/proc", name, "task"))
@@ -54,6 +57,7 @@ func eachTask(k kernel, do func(task) error) error {
 			if err != nil {
 				return err
 			}
+			t.pid = pid
 			if err := do(t); err != nil {
 				return err
 			}
@@ -72,9 +76,11 @@ func readTask(k kernel, name string) (task, error) {
 	if err != nil {
 		return t, err
 	}
-	if t.flags, t.start, err = parseTaskStat(text); err != nil {
+	stat, err := parseTaskStat(text)
+	if err != nil {
 		return t, fmt.Errorf("cannot read thread %d: %v", tid, err)
 	}
+	t.parent, t.flags, t.start = stat.parent, stat.flags, stat.start
 	_, rest, _ := strings.Cut(text, "(")
 	t.name, _, _ = cutLast(rest, ")")
 	t.name = strings.ToValidUTF8(t.name, "?")
@@ -115,6 +121,10 @@ func rememberBystanders(r *applied, sets cpusets) error {
 			own[tid] = true
 		}
 	}
+	since, err := r.kernel.ticks()
+	if err != nil {
+		return err
+	}
 	return eachTask(r.kernel, func(t task) error {
 		// The own threads are put back by who moved them; who has every CPU
 		// has nothing to lose; who belongs to a CPU is not touched.
@@ -123,7 +133,7 @@ func rememberBystanders(r *applied, sets cpusets) error {
 		}
 		becomes, err := comesTo(r, sets, t, all)
 		if err == nil {
-			err = r.journal.Remember(KindBystander, taskObject(t.tid, t.start), becomes, t.name)
+			err = r.journal.rememberTask(KindBystander, t, becomes, since)
 		}
 		if isGone(err) {
 			return nil

@@ -37,6 +37,8 @@ type fakeKernel struct {
 
 type fakeThread struct {
 	start   uint64
+	pid     int // of its process; 0: its own number
+	parent  int
 	flags   uint64
 	name    string
 	cpus    cpulist.Set
@@ -141,6 +143,7 @@ func (k *fakeKernel) change(format string, args ...any) error {
 	return nil
 }
 
+func (k *fakeKernel) ticks() (uint64, error)  { return fakeNow, nil }
 func (k *fakeKernel) self() (int, error)      { return os.Getpid(), nil }
 func (k *fakeKernel) bootID() (string, error) { return k.boot, nil }
 func absentFile(op, name string) error        { return &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist} }
@@ -200,7 +203,7 @@ func (k *fakeKernel) readTask(rest string) (string, error, bool) {
 		if th.stopped {
 			state = "T"
 		}
-		return fmt.Sprintf("%d (%s) %s 1 1 1 0 -1 %d 0 0 0 0 0 0 0 0 20 0 1 0 %d 0 0", pid, th.name, state, th.flags, th.start), nil, true
+		return fmt.Sprintf("%d (%s) %s %d 1 1 0 -1 %d 0 0 0 0 0 0 0 0 20 0 1 0 %d 0 0", pid, th.name, state, th.parent, th.flags, th.start), nil, true
 	case "cgroup":
 		p := "/" + strings.TrimPrefix(strings.TrimPrefix(th.cgroup, k.root()), "/")
 		if k.v1 {
@@ -375,11 +378,19 @@ func (k *fakeKernel) entries(dir string) ([]string, error) {
 		if pid, _ := strconv.Atoi(num); k.threads[pid] == nil {
 			return nil, absentFile("open", dir)
 		}
-		return []string{num}, nil
+		tids := []string{num}
+		for tid, th := range k.threads {
+			if strconv.Itoa(th.pid) == num {
+				tids = append(tids, strconv.Itoa(tid))
+			}
+		}
+		return tids, nil
 	}
 	names := []string{"self", "irq"}
-	for pid := range k.threads {
-		names = append(names, strconv.Itoa(pid))
+	for pid, th := range k.threads {
+		if th.pid == 0 {
+			names = append(names, strconv.Itoa(pid))
+		}
 	}
 	return names, nil
 }

@@ -92,13 +92,33 @@ func (j *Journal) SetAs(name Kind, object, value, label string) error {
 // Remember puts a value into the journal that something else is about to
 // overwrite: a side effect of the kernel's. becomes is what comes of it.
 func (j *Journal) Remember(name Kind, object, becomes, label string) error {
-	k, e, err := j.entry(name, object, becomes, label)
+	e, err := j.remembered(name, object, becomes, label)
 	if err != nil {
 		return err
 	}
-	if e.Old, err = k.read(j.kernel, object); err != nil {
-		return &SetError{Kind: name, Object: object, Value: becomes, Err: err}
+	return j.append(e)
+}
+
+// remembered makes the entry of Remember.
+func (j *Journal) remembered(name Kind, object, becomes, label string) (Entry, error) {
+	k, e, err := j.entry(name, object, becomes, label)
+	if err != nil {
+		return e, err
 	}
+	if e.Old, err = k.read(j.kernel, object); err != nil {
+		return e, &SetError{Kind: name, Object: object, Value: becomes, Err: err}
+	}
+	return e, nil
+}
+
+// rememberTask is Remember for the CPUs of a thread that was there at a time, in
+// clock ticks since boot.
+func (j *Journal) rememberTask(name Kind, t task, becomes string, since uint64) error {
+	e, err := j.remembered(name, taskObject(t.tid, t.start), becomes, t.name)
+	if err != nil {
+		return err
+	}
+	e.Since = since
 	return j.append(e)
 }
 
@@ -233,6 +253,9 @@ func undoAll(k kernel, entries []Entry) Undone {
 			if err := u.undo(k, entries[:i], entries[i]); err != nil {
 				errs = append(errs, err)
 			}
+		}
+		if err := u.heirs(k, entries); err != nil {
+			errs = append(errs, err)
 		}
 		if len(errs) == 0 {
 			break

@@ -475,9 +475,9 @@ func FuzzTaskStat(f *testing.F) {
 	f.Add("1 (a) b) S 1 1 1 0 -1 2097152 0 0 0 0 0 0 0 0 20 0 1 0 12 0 0")
 	f.Add("1 (")
 	f.Fuzz(func(t *testing.T, text string) {
-		flags, start, err := parseTaskStat(text)
-		if err == nil && !strings.Contains(text, fmt.Sprint(start)) && !strings.Contains(text, fmt.Sprint(flags)) && !strings.Contains(text, "0") {
-			t.Errorf("%q gave %d, %d", text, flags, start)
+		s, err := parseTaskStat(text)
+		if err == nil && !strings.Contains(text, fmt.Sprint(s.start)) && !strings.Contains(text, fmt.Sprint(s.flags)) && !strings.Contains(text, "0") {
+			t.Errorf("%q gave %+v", text, s)
 		}
 	})
 }

@@ -31,6 +31,9 @@ type Entry struct {
 	Old   string `json:"old"`
 	New   string `json:"new"`
 	Boot  string `json:"boot"`
+	// Since is when a thread whose CPUs are remembered was looked for, in clock
+	// ticks since boot: who is younger may be its heir.
+	Since uint64 `json:"since,omitempty"`
 }
 
 // The bounds of a journal: far above what a run writes, and small enough that

@@ -40,6 +40,9 @@ type kernel interface {
 	self() (int, error)
 	// bootID names this boot.
 	bootID() (string, error)
+	// ticks is the time since boot, in the clock ticks that the starts of
+	// tasks are told in.
+	ticks() (uint64, error)
 }
 
 // startOf reads when a process or thread was started, in clock ticks since
@@ -49,29 +52,38 @@ func startOf(k kernel, pid int) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	_, start, err := parseTaskStat(text)
+	stat, err := parseTaskStat(text)
 	if err != nil {
 		return 0, fmt.Errorf("cannot read the start of process %d: %v", pid, err)
 	}
-	return start, nil
+	return stat.start, nil
 }
 
-// parseTaskStat takes the flags (field 9) and the start (field 22) from a stat
-// line. The name in parentheses is whatever the task likes, so what counts is
-// behind the last one.
-func parseTaskStat(text string) (flags, start uint64, err error) {
+// taskStat is what is used of a stat line.
+type taskStat struct {
+	parent int    // field 4
+	flags  uint64 // field 9
+	start  uint64 // field 22, in clock ticks since boot
+}
+
+// parseTaskStat reads a stat line. The name in parentheses is whatever the task
+// likes, so what counts is behind the last one.
+func parseTaskStat(text string) (s taskStat, err error) {
 	_, rest, ok := cutLast(text, ")")
 	f := strings.Fields(rest)
 	if !ok || len(f) < 20 {
-		return 0, 0, fmt.Errorf("%.60q is no stat line", text)
+		return s, fmt.Errorf("%.60q is no stat line", text)
 	}
-	if flags, err = strconv.ParseUint(f[6], 10, 64); err != nil {
-		return 0, 0, fmt.Errorf("flags %q are no number", f[6])
+	if s.parent, err = strconv.Atoi(f[1]); err != nil {
+		return s, fmt.Errorf("parent %q is no number", f[1])
 	}
-	if start, err = strconv.ParseUint(f[19], 10, 64); err != nil {
-		return 0, 0, fmt.Errorf("start %q is no number", f[19])
+	if s.flags, err = strconv.ParseUint(f[6], 10, 64); err != nil {
+		return s, fmt.Errorf("flags %q are no number", f[6])
 	}
-	return flags, start, nil
+	if s.start, err = strconv.ParseUint(f[19], 10, 64); err != nil {
+		return s, fmt.Errorf("start %q is no number", f[19])
+	}
+	return s, nil
 }
 
 // cutLast is strings.Cut at the last separator.

@@ -137,4 +137,12 @@ func (m machine) signal(pid int, start uint64, sig syscall.Signal) error {
 
 func (m machine) bootID() (string, error) { return m.readFile("/proc/sys/kernel/random/boot_id") }
 
+func (m machine) ticks() (uint64, error) {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
+		return 0, fmt.Errorf("cannot read the time since boot: %w", err)
+	}
+	return uint64(now.Nano() / int64(host.Tick)), nil
+}
+
 func (m machine) self() (int, error) { return os.Getpid(), nil }

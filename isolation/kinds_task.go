@@ -116,7 +116,7 @@ func restoreAffinity(k kernel, e Entry) error {
 	if terr != nil {
 		return terr
 	}
-	if flags, _, terr := parseTaskStat(text); terr == nil && flags&flagKthread != 0 && flags&flagNoSetAffinity != 0 {
+	if stat, terr := parseTaskStat(text); terr == nil && stat.flags&flagKthread != 0 && stat.flags&flagNoSetAffinity != 0 {
 		return errLeft
 	}
 	return err

@@ -154,6 +154,7 @@ func (k *knobKernel) systemctl(args ...string) (string, error) {
 
 func (k *knobKernel) self() (int, error)      { return 1, nil }
 func (k *knobKernel) bootID() (string, error) { return "boot", nil }
+func (k *knobKernel) ticks() (uint64, error)  { return 0, nil }
 
 // state is everything that a layer could have changed.
 func (k *knobKernel) state() map[string]string {

@@ -49,7 +49,6 @@ func FuzzKernelTexts(f *testing.F) {
 		if counter(k, "/f", "nr_throttled") != 0 && !strings.Contains(text, "nr_throttled") {
 			t.Errorf("%q has a count", text)
 		}
-		parentOf(text)
 		strandedCPUs(text, text)
 		shownCgroup(text)
 		runsCommand(text, []string{text})

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"goset/host"
 )
 
 // DefaultLock is the file whose lock is the machine's: everybody can open it,
@@ -143,8 +145,7 @@ func describe(pid int) Holder {
 	start, err := startOf(machine{}, pid)
 	var up unix.Timespec
 	if err == nil && unix.ClockGettime(unix.CLOCK_BOOTTIME, &up) == nil {
-		// USER_HZ is 100 on every Linux that Go runs on.
-		h.Since = time.Now().Add(time.Duration(start)*10*time.Millisecond - time.Duration(up.Nano())).Truncate(time.Second)
+		h.Since = time.Now().Add(time.Duration(start)*host.Tick - time.Duration(up.Nano())).Truncate(time.Second)
 	}
 	return h
 }

@@ -163,8 +163,8 @@ func isKernelThread(k kernel, pid int) bool {
 	if err != nil {
 		return false
 	}
-	flags, _, err := parseTaskStat(text)
-	return err == nil && flags&flagKthread != 0
+	stat, err := parseTaskStat(text)
+	return err == nil && stat.flags&flagKthread != 0
 }
 
 func (l *shieldLayer) state() LayerState {

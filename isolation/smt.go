@@ -277,6 +277,10 @@ func (h *hotplug) threads() error {
 	if err != nil && !isGone(err) {
 		return err
 	}
+	since, err := h.r.kernel.ticks()
+	if err != nil {
+		return err
+	}
 	some := !present.SubsetOf(h.off.Union(h.left))
 	return eachTask(h.r.kernel, func(t task) error {
 		kind := h.loses(t, everybody, some)
@@ -285,7 +289,7 @@ func (h *hotplug) threads() error {
 		}
 		becomes, err := h.comesTo(t)
 		if err == nil {
-			err = h.r.journal.Remember(kind, taskObject(t.tid, t.start), becomes, t.name)
+			err = h.r.journal.rememberTask(kind, t, becomes, since)
 		}
 		if isGone(err) {
 			return nil

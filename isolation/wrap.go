@@ -191,11 +191,11 @@ func procsSince(k kernel, since uint64) ([]proc, error) {
 		if err != nil {
 			continue
 		}
-		_, start, err := parseTaskStat(text)
-		if err != nil || start < since {
+		stat, err := parseTaskStat(text)
+		if err != nil || stat.start < since {
 			continue
 		}
-		p := proc{pid: pid, start: start, parent: parentOf(text)}
+		p := proc{pid: pid, start: stat.start, parent: stat.parent}
 		// One that has ended, or is the kernel's, has no line.
 		if p.line, err = k.readFile("/proc/" + name + "/cmdline"); err != nil {
 			continue
@@ -203,20 +203,6 @@ func procsSince(k kernel, since uint64) ([]proc, error) {
 		procs = append(procs, p)
 	}
 	return procs, nil
-}
-
-// parentOf takes the parent (field 4) from a stat line; 0: it has none.
-func parentOf(stat string) int {
-	_, rest, _ := cutLast(stat, ")")
-	f := strings.Fields(rest)
-	if len(f) < 2 {
-		return 0
-	}
-	parent, err := strconv.Atoi(f[1])
-	if err != nil {
-		return 0
-	}
-	return parent
 }
 
 // pickInner chooses, as wrapLayer says.
