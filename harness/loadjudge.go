@@ -54,7 +54,7 @@ func (j *judge) states(spec *LoadSpec, placed []LoadProcess, before, after *load
 		}
 		c := loadCase{judge: j, process: p, before: &before.procs[i], after: &after.procs[i], window: after.procs[i].from.Sub(before.procs[i].to), starting: starting,
 			fair: j.fair(placed), crowd: j.crowd(placed)}
-		s.Fault = c.fault()
+		s.Fault, s.ended = c.fault(), c.ended()
 		if note := c.note(); s.Note == "" && s.Fault == "" {
 			s.Note = note
 		}
@@ -122,13 +122,17 @@ type loadCase struct {
 	fair, crowd float64
 }
 
+// ended is true for a process that will not come up any more.
+func (c *loadCase) ended() bool {
+	gone := !c.after.there && (c.after.told || c.starting && c.before.told)
+	// The kernel keeps the first thread for who waits, without the loop's.
+	return gone || c.process.Kind != LoadCommand && c.after.precise && c.before.precise && c.awake() < 0
+}
+
 // fault says why the process is not the load that it should be; "": it is.
 func (c *loadCase) fault() string {
 	switch {
-	case !c.after.there && (c.after.told || c.starting && c.before.told):
-		return fmt.Sprintf("a %s has ended", c.process.noun())
-	case c.process.Kind != LoadCommand && c.after.precise && c.before.precise && c.awake() < 0:
-		// The kernel keeps the first thread for who waits, without the loop's.
+	case c.ended():
 		return fmt.Sprintf("a %s has ended", c.process.noun())
 	case c.after.state == 'T' || c.after.state == 't':
 		return fmt.Sprintf("a %s was stopped", c.process.noun())
