@@ -65,7 +65,6 @@ type LoadState struct {
 	// Fault is why the run cannot be used: a load that ended, slept or strayed.
 	Fault string `json:"fault,omitempty"`
 	Note  string `json:"note,omitempty"`
-	ended bool   // the fault is that it has ended
 }
 
 // The bounds of bringing a load up.
@@ -251,7 +250,7 @@ func (r *runningLoad) comeUp(ctx context.Context) error {
 		fault := states[bad].Fault
 		// What a command left to orphans may be missed by a single look: the
 		// tree of processes changes while it is read.
-		if ended++; !states[bad].ended {
+		if ended++; !r.judge.anyEnded(r.placed, before, now) {
 			ended = 0
 		}
 		if ended > 1 {

@@ -54,7 +54,7 @@ func (j *judge) states(spec *LoadSpec, placed []LoadProcess, before, after *load
 		}
 		c := loadCase{judge: j, process: p, before: &before.procs[i], after: &after.procs[i], window: after.procs[i].from.Sub(before.procs[i].to), starting: starting,
 			fair: j.fair(placed), crowd: j.crowd(placed)}
-		s.Fault, s.ended = c.fault(), c.ended()
+		s.Fault = c.fault()
 		if note := c.note(); s.Note == "" && s.Fault == "" {
 			s.Note = note
 		}
@@ -120,6 +120,17 @@ type loadCase struct {
 	window      time.Duration
 	starting    bool
 	fair, crowd float64
+}
+
+// anyEnded is true when there is a process that will not come up any more.
+func (j *judge) anyEnded(placed []LoadProcess, before, after *loadSample) bool {
+	for i := range placed {
+		c := loadCase{judge: j, process: &placed[i], before: &before.procs[i], after: &after.procs[i], starting: true}
+		if c.ended() {
+			return true
+		}
+	}
+	return false
 }
 
 // ended is true for a process that will not come up any more.
