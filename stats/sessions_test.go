@@ -168,6 +168,45 @@ func TestPseudovaluesOfSDRatio(t *testing.T) {
 	}
 }
 
+// TestComponentsOfSpread: without any difference between sessions T₂² of the
+// spread is to be about 0; the jackknife makes it a share of S₂², which the
+// documents give.
+func TestComponentsOfSpread(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 5))
+	normal := r.NormFloat64
+	tailed := func() float64 { return math.Exp(0.7 * r.NormFloat64()) }
+	for _, tc := range []struct {
+		name   string
+		n      int
+		draw   func() float64
+		lo, hi float64 // of the mean of T₂² over that of S₂²
+	}{{"normal, 10 rounds", 10, normal, -0.27, -0.15}, {"normal, 20 rounds", 20, normal, -0.16, -0.04}, {"tailed, 10 rounds", 10, tailed, 0.18, 0.34}, {"tailed, 20 rounds", 20, tailed, 0.18, 0.34}} {
+		t2, s2 := 0.0, 0.0
+		for range 4000 {
+			var sessions [][]float64
+			for range 5 {
+				x, y := make([]float64, tc.n), make([]float64, tc.n)
+				for i := range x {
+					x[i], y[i] = tc.draw(), tc.draw()
+				}
+				values, why, err := LogSDRatioPseudovalues(x, y)
+				if err != nil || why != "" {
+					t.Fatal(why, err)
+				}
+				sessions = append(sessions, values)
+			}
+			l, err := KaliberaJonesUneven(sessions, nil, Level)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t2, s2 = t2+l.T2[1].V, s2+l.S2[1].V
+		}
+		if got := t2 / s2; got < tc.lo || got > tc.hi {
+			t.Errorf("%s: T₂² is %.3f of S₂², want %v to %v", tc.name, got, tc.lo, tc.hi)
+		}
+	}
+}
+
 // TestRequiredSessions: n as tables of Student's one-sample test give it for
 // a power of 0.8 at 5%.
 func TestRequiredSessions(t *testing.T) {
