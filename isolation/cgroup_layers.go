@@ -21,7 +21,8 @@ type cgroupLayer struct {
 	passed   []string // what was tried before it, and why it did not hold
 	// knowsIsolated: the kernel took the word, whatever came of it.
 	knowsIsolated bool
-	unmoved       int // kernel threads that stay on the CPUs
+	unmoved       int         // kernel threads that stay on the CPUs
+	lost          cpulist.Set // offline until the next boot: all threads lose them
 	place         placement
 	seen          cgroupSeen
 }
@@ -128,50 +129,6 @@ func (l *cgroupLayer) makeV2(r *applied) error {
 		return nil
 	}
 	return r.journal.Set(KindAttribute, l.sets.file(l.job, "cpus"), r.cpus.String())
-}
-
-// loss refuses a cpuset that would take CPUs which are offline from every thread
-// of the machine, also for the time when they are online again: what kernels
-// before 6.4 do to whom a cpuset or partition touches, and sched_setaffinity
-// gives nobody CPUs that are offline (seen on 6.1). CPUs that this session took
-// offline come back before the masks do.
-func (l *cgroupLayer) loss(r *applied) error {
-	rel, err := kernelRelease(r.kernel)
-	if err != nil || !rel.before(6, 4) {
-		return err
-	}
-	present, err := readSet(r.kernel, cpuFolder+"/present")
-	if isGone(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	online, err := everyone(r.kernel)
-	if err != nil {
-		return err
-	}
-	offline := present.Minus(online)
-	for cpu := range offline.All() {
-		if r.journal.has(KindWords, onlineFile(cpu), "0") {
-			offline = offline.Minus(cpulist.Of(cpu))
-		}
-	}
-	if offline.Empty() {
-		return nil
-	}
-	return &Unsupported{
-		Reason: fmt.Sprintf("%s offline, and a cpuset would take them from all threads of the machine for good, with a kernel before 6.4", isOrAre(offline)),
-		Hint:   `bring them online, or leave "cgroup" out`,
-	}
-}
-
-// isOrAre is "CPU 5 is" or "CPUs 5-6 are".
-func isOrAre(s cpulist.Set) string {
-	if s.Len() == 1 {
-		return named(s) + " is"
-	}
-	return named(s) + " are"
 }
 
 // partition writes the strongest word that holds. A write that succeeds says
@@ -376,6 +333,9 @@ func (l *cgroupLayer) state() LayerState {
 	}
 	for _, p := range l.passed {
 		note("not %s", p)
+	}
+	if !l.lost.Empty() {
+		note("%s off until the next boot, and no longer in the masks of threads", isOrAre(l.lost))
 	}
 	if l.unmoved > 0 {
 		note("%d kernel threads cannot leave the CPUs", l.unmoved)

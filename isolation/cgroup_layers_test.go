@@ -393,14 +393,19 @@ func TestNoPartitionThatHarms(t *testing.T) {
 }
 
 // Kernels before 6.4 take CPUs that are offline from everybody whom a cpuset
-// touches, for good.
+// touches, for good. Siblings that are off until the next boot are none to lose.
 func TestNoCpusetBesideOfflineCPUs(t *testing.T) {
 	for _, test := range []struct {
-		release, present string
-		refused          bool
-	}{{"6.1.0", "0-7", false}, {"6.1.0", "0-9", true}, {"6.3.1", "0-8", true}, {"6.4.0", "0-9", false}, {"6.9.0", "0-9", false}, {"6.1.0", "", false}} {
+		release, present, control string
+		refused                   string
+	}{
+		{"6.1.0", "0-7", "", ""}, {"6.1.0", "0-9", "", "bring them online"}, {"6.3.1", "0-8", "on", "bring them online"}, {"6.4.0", "0-9", "off", ""}, {"6.9.0", "0-9", "", ""}, {"6.1.0", "", "", ""},
+		{"6.1.0", "0-15", "forceoff", ""}, {"6.1.0", "0-15", "off", "echo forceoff > /sys/devices/system/cpu/smt/control"},
+		{"6.1.0", "0-15", "on", "bring them online"}, {"6.1.0", "0-14", "forceoff", "bring them online"}, {"6.1.0", "0-14", "off", "bring them online"},
+	} {
 		k := newFake(t, false)
 		k.release = test.release
+		k.files[smtControl] = test.control
 		if test.present != "" {
 			k.files[cpuFolder+"/present"] = test.present
 		}
@@ -408,10 +413,10 @@ func TestNoCpusetBesideOfflineCPUs(t *testing.T) {
 		h, err := hold(t, k, Mode{Name: "m", CPUs: "2-3", Cgroup: "true"})
 		var u *Unsupported
 		switch {
-		case test.refused && (!errors.As(err, &u) || !strings.Contains(u.Reason, "offline") || u.Layer != "cgroup"):
-			t.Errorf("%s, present %s: %v", test.release, test.present, err)
-		case !test.refused && err != nil:
-			t.Errorf("%s, present %s: %v", test.release, test.present, err)
+		case test.refused != "" && (!errors.As(err, &u) || !strings.Contains(u.Reason, "offline") || u.Layer != "cgroup" || !strings.Contains(u.Hint, test.refused)):
+			t.Errorf("%+v: %v", test, err)
+		case test.refused == "" && err != nil:
+			t.Errorf("%+v: %v", test, err)
 		case err == nil:
 			if err := h.Release(); err != nil {
 				t.Error(err)

@@ -108,12 +108,12 @@ func smtIsOn(k kernel, cores []cpulist.Set) *Unsupported {
 	if slices.ContainsFunc(cores, func(core cpulist.Set) bool { return core.Len() > 1 }) {
 		return nil
 	}
-	control, err := optionalFile(k, cpuFolder+"/smt/control")
+	control, err := optionalFile(k, smtControl)
 	if err != nil {
 		return &Unsupported{Reason: err.Error(), Hint: `leave "smt" out`}
 	}
 	if control == "off" {
-		return &Unsupported{Reason: "SMT is switched off on this machine", Hint: "echo on > " + cpuFolder + "/smt/control"}
+		return &Unsupported{Reason: "SMT is switched off on this machine", Hint: "echo on > " + smtControl}
 	}
 	return &Unsupported{Reason: fmt.Sprintf("no core has a second thread (smt/control is %q)", control), Hint: `leave "smt" out`}
 }

@@ -221,3 +221,29 @@ func want(t testing.TB, what, got, wanted string) {
 		t.Errorf("%s is %q, want %q", what, got, wanted)
 	}
 }
+
+// TestSiblingsOffAtBoot: before 6.4 a cpuset takes CPUs that are offline from all
+// threads for good. Siblings that may come back keep it from being made; those
+// that are off until the next boot do not.
+func TestSiblingsOffAtBoot(t *testing.T) {
+	m := smt("6.1")
+	m.Append = "nosmt"
+	g := vmtest.Boot(t, m)
+	pinned := g.Start("agent", "on", "4", "agent", "sleep")
+	before := g.Snapshot()
+	refused(g, "cpus = \"2\"\ncgroup = true\n", "cgroup", "CPUs 1,3,5,7 are offline", "echo forceoff > "+cpu+"smt/control")
+	g.Same(before)
+
+	g.Sh("echo forceoff >" + cpu + "smt/control")
+	// The masks of threads lose what cannot come back.
+	before = g.Snapshot("tasks")
+	b := start(g, "cpus = \"2\"\ncgroup = true\nsteer = true\n")
+	want(t, "CPUs of the root", g.Get("cat /sys/fs/cgroup/cpuset.cpus.effective"), "0,4,6")
+	r := b.done()
+	holds(t, r, "cpus", "cgroup", "steer")
+	if note := layer(t, r, "cgroup").Note; !strings.Contains(note, "CPUs 1,3,5,7 are off until the next boot") {
+		t.Errorf("the record says of the cgroup: %s", note)
+	}
+	g.Same(before)
+	want(t, "mask of the bystander", g.Get(fmt.Sprintf("agent mask %d", pinned.PID)), "4")
+}
