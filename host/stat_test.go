@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"goset/internal/publicdata"
 )
 
 func TestParseStat(t *testing.T) {
@@ -66,7 +68,7 @@ func TestParseSchedstat(t *testing.T) {
 // TestGuests reads what kernels 5.10 to 7.3 printed with CPU 3 online and
 // offline.
 func TestGuests(t *testing.T) {
-	dirs, err := filepath.Glob(filepath.Join(testData(t, "guests"), "x86_64-*"))
+	dirs, err := filepath.Glob(filepath.Join(publicdata.Path(t, "guests"), "x86_64-*"))
 	if err != nil || len(dirs) == 0 {
 		t.Fatalf("%d guests, %v", len(dirs), err)
 	}

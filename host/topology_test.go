@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"goset/cpulist"
+	"goset/internal/publicdata"
 )
 
 // writeTree makes a root of small files.
@@ -267,7 +268,7 @@ type topologyFacts struct {
 }
 
 func TestPublicTopologies(t *testing.T) {
-	dir := testData(t, "sysfs")
+	dir := publicdata.Path(t, "sysfs")
 	text, err := os.ReadFile(filepath.Join(dir, "facts.json"))
 	if err != nil {
 		t.Fatal(err)

@@ -18,21 +18,8 @@ import (
 	"testing"
 
 	"goset/cpulist"
+	"goset/internal/publicdata"
 )
-
-// testData is a folder of public inputs, or a skip where it is absent.
-func testData(t testing.TB, name string) string {
-	t.Helper()
-	root := os.Getenv("GOSET_TEST_DATA")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "data")
-	}
-	path := filepath.Join(root, name)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("public inputs are not here: %v", err)
-	}
-	return path
-}
 
 func readFacts(t *testing.T, file string, facts any) {
 	t.Helper()
@@ -85,7 +72,7 @@ type shown struct {
 }
 
 func TestShowsPublicInterrupts(t *testing.T) {
-	dir := testData(t, "interrupts")
+	dir := publicdata.Path(t, "interrupts")
 	var facts []struct {
 		File, Error string
 		NCPUs       int `json:"n_cpus"`
@@ -137,7 +124,7 @@ func TestShowsPublicInterrupts(t *testing.T) {
 }
 
 func TestShowsPublicMachines(t *testing.T) {
-	dir := testData(t, "sysfs")
+	dir := publicdata.Path(t, "sysfs")
 	var facts []machineFacts
 	readFacts(t, filepath.Join(dir, "facts.json"), &facts)
 	if len(facts) == 0 {
@@ -237,7 +224,7 @@ func normal(list *string) string {
 // TestShowsPublicLists puts masks and lists that kernels printed where goset
 // reads them.
 func TestShowsPublicLists(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(testData(t, "cpulists"), "mask_list_pairs.tsv"))
+	text, err := os.ReadFile(filepath.Join(publicdata.Path(t, "cpulists"), "mask_list_pairs.tsv"))
 	if err != nil {
 		t.Fatal(err)
 	}
