@@ -112,13 +112,13 @@ func limitsOf(e *harness.Experiment, prefs *preferences) (limits, error) {
 func (here limits) refuse(e *harness.Experiment) error {
 	switch {
 	case len(here.kernels) > 0:
-		return failed(fmt.Errorf("this machine cannot run experiment %q:\n%w", e.Name, errors.Join(here.kernels...)))
+		return failed(fmt.Errorf("cannot run experiment %q here:\n%w", e.Name, errors.Join(here.kernels...)))
 	case here.unlisted != nil:
 		return failed(fmt.Errorf("cannot list the packages of experiment %q here: %w", e.Name, here.unlisted))
 	case len(here.loads) > 0:
-		return failed(fmt.Errorf("this machine has no place for the load that experiment %q asks for", e.Name))
+		return failed(fmt.Errorf("cannot run experiment %q here: there is no place for the load that it asks for", e.Name))
 	case here.layers.Err() != nil:
-		return failed(fmt.Errorf("this machine cannot hold %s that experiment %q asks for", counted(len(here.layers.Refused()), "layer"), e.Name))
+		return failed(fmt.Errorf("cannot run experiment %q here: %s cannot be held; -best-effort goes on without", e.Name, counted(len(here.layers.Refused()), "layer")))
 	}
 	return nil
 }
