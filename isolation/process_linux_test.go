@@ -95,7 +95,7 @@ func TestLayersOfTheChild(t *testing.T) {
 	} {
 		t.Run(test.layer+"="+test.achieved, func(t *testing.T) {
 			needs(t, test.mode)
-			h, err := Apply(test.mode, cpulist.Set{})
+			h, err := applyAlone(test.mode, cpulist.Set{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,7 +123,7 @@ func TestNiceReachesTheAutogroup(t *testing.T) {
 	}
 	m := Mode{Nice: ptr(-7)}
 	needs(t, m)
-	h, err := Apply(m, cpulist.Set{})
+	h, err := applyAlone(m, cpulist.Set{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestLayersOfTheChildThatDoNotHold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := Apply(test.mode, cpus)
+		h, err := applyAlone(test.mode, cpus)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +206,7 @@ func TestUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := Apply(Mode{User: "nobody"}, cpulist.Set{})
+	h, err := applyAlone(Mode{User: "nobody"}, cpulist.Set{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func TestUserThatIsNotThere(t *testing.T) {
 func TestTHPIsPutBack(t *testing.T) {
 	needs(t, Mode{THP: "never"})
 	before := thpDisabled(t)
-	h, err := Apply(Mode{THP: "never"}, cpulist.Set{})
+	h, err := applyAlone(Mode{THP: "never"}, cpulist.Set{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func TestCommandRefuses(t *testing.T) {
 		if optional {
 			m = m.BestEffort()
 		}
-		h, err := Apply(m, cpulist.Set{})
+		h, err := applyAlone(m, cpulist.Set{})
 		if err != nil {
 			t.Fatal(err)
 		}
