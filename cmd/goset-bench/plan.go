@@ -118,7 +118,7 @@ func (here limits) refuse(e *harness.Experiment) error {
 	case len(here.loads) > 0:
 		return failed(fmt.Errorf("cannot run experiment %q here: there is no place for the load that it asks for", e.Name))
 	case here.layers.Err() != nil:
-		return failed(fmt.Errorf("cannot run experiment %q here: %s cannot be held; -best-effort goes on without", e.Name, counted(len(here.layers.Refused()), "layer")))
+		return failed(fmt.Errorf("cannot hold %s of experiment %q here (-best-effort goes on without)", counted(len(here.layers.Refused()), "layer"), e.Name))
 	}
 	return nil
 }
