@@ -427,7 +427,7 @@ func TestExecuteBoundsMemory(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	res := execute(t, r, job)
 	runtime.ReadMemStats(&after)
-	if res.Stdout.Total != size || len(res.Stdout.Head) != 1<<20 || len(res.Stdout.Tail) != TailSize {
+	if res.Stdout.Total != size || len(res.Stdout.Head) != 1<<20 || len(res.Stdout.Tail) != tailSize {
 		t.Errorf("total %d, head %d, tail %d", res.Stdout.Total, len(res.Stdout.Head), len(res.Stdout.Tail))
 	}
 	if used := after.TotalAlloc - before.TotalAlloc; used > 16<<20 {

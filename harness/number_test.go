@@ -41,7 +41,7 @@ func TestParseNumber(t *testing.T) {
 		{"1" + strings.Repeat("0", 400) + "e-400", 1, ""},
 		{"0e-999", 0, ""},
 	} {
-		v, unit, err := ParseNumber(c.text)
+		v, unit, err := parseNumber(c.text)
 		if err != nil || v != c.value || unit != c.unit {
 			t.Errorf("ParseNumber(%q) = %v, %q, %v; want %v, %q", c.text, v, unit, err, c.value, c.unit)
 		}
@@ -90,7 +90,7 @@ func TestParseNumberRefuses(t *testing.T) {
 		{"1e-999", "outside the range"},
 		{"9" + strings.Repeat("0", 400), "outside the range"},
 	} {
-		v, unit, err := ParseNumber(c.text)
+		v, unit, err := parseNumber(c.text)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("ParseNumber(%q) = %v, %q, %v; want an error with %q", c.text, v, unit, err, c.want)
 		}
@@ -162,7 +162,7 @@ func FuzzParseNumber(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		v, unit, err := ParseNumber(text)
+		v, unit, err := parseNumber(text)
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			t.Fatalf("ParseNumber(%q) = %v", text, v)
 		}

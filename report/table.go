@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"context"
 	"regexp"
 	"slices"
 	"strings"
@@ -126,15 +125,6 @@ func label(name string, levels []harness.Level) string {
 
 func fullLabel(workload, mode, condition string, levels []harness.Level) string {
 	return strings.Join(slices.DeleteFunc([]string{workload, label(mode, levels), condition}, func(s string) bool { return s == "" }), " · ")
-}
-
-// Build collects the records of src and makes its tables.
-func Build(ctx context.Context, src Source, opts Options) ([]Table, error) {
-	d, err := Collect(ctx, src, opts.Treatments, opts.MaxIterations)
-	if err != nil {
-		return nil, err
-	}
-	return d.Tables(opts)
 }
 
 // OptionsOf gives the options that a result folder itself determines.
