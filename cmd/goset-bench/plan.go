@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -195,13 +196,17 @@ func counted(n int, noun string) string {
 // A workload whose time nobody stated is unknown, never nought.
 func printTimes(out *bufio.Writer, e *harness.Experiment, p *harness.Plan) {
 	est := e.Estimate(p)
+	width := 0
+	for i := range p.Treatments {
+		width = max(width, utf8.RuneCountInString(p.Treatments[i].Label()))
+	}
 	for i := range p.Treatments {
 		t := &p.Treatments[i]
 		took := "unknown time"
 		if d := est.Runs[i]; d >= 0 {
 			took = "about " + d.Round(10*time.Millisecond).String()
 		}
-		fmt.Fprintf(out, "  %-40s %s a run\n", t.Label(), took)
+		fmt.Fprintf(out, "  %-*s  %s a run\n", width, t.Label(), took)
 	}
 	idle := round(time.Duration(len(p.Runs)) * e.Plan.Idle)
 	if est.Known() {
