@@ -42,7 +42,7 @@ func GoText(o GoOptions) ([]byte, error) {
 	b.WriteString("package = " + tomlLevels(packages) + "\n")
 	o.write(&b)
 	for _, mode := range modes {
-		writeMode(&b, mode, CommandOptions{N: o.N})
+		writeMode(&b, mode, o.N)
 	}
 	return []byte(b.String()), nil
 }

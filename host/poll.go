@@ -323,6 +323,7 @@ func (p *Poller) readFrequencies() {
 			continue
 		}
 		text, err := c.frequency.read()
+		p.fail(SourceFrequency, err)
 		if khz, ok := parseCount(bytes.TrimSpace(text)); err == nil && ok && khz > 0 {
 			c.hz.add(1000 * float64(khz))
 		}
