@@ -76,7 +76,10 @@ func (x *External) claim(path, stem string, records []harness.Record) error {
 	for _, mode := range slices.Sorted(maps.Keys(modes)) {
 		if other, taken := x.files[mode]; taken {
 			hint := "give the files different names"
-			if mode != stem {
+			switch {
+			case path == other:
+				hint = "give it once"
+			case mode != stem:
 				hint = "their results say so themselves; give one file, or the result folders to goset-bench compare"
 			}
 			return fmt.Errorf("cannot tell %q from %q: both have results of mode %q (%s)", path, other, mode, hint)

@@ -118,7 +118,7 @@ func TestExternalModesOfTwoFiles(t *testing.T) {
 		want  string // part of the error; "": none
 	}{
 		{[2]string{"old.txt", "new.txt"}, goBench, ""},
-		{[2]string{"old.txt", "old.txt"}, goBench, "give the files different names"},
+		{[2]string{"old.txt", "old.txt"}, goBench, "give it once"},
 		{[2]string{"monday/bench.txt", "tuesday/bench.txt"}, goBench, `cannot tell "tuesday/bench.txt" from "monday/bench.txt": both have results of mode "bench"`},
 		{[2]string{"monday.txt", "tuesday.txt"}, keyed, `both have results of mode "quiet" (their results say so`},
 		{[2]string{"monday/a.json", "tuesday/a.json"}, hyperfine, "give the files different names"},
