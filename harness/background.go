@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"syscall"
 	"time"
 
@@ -234,7 +235,7 @@ func (r *runningLoad) cut() error {
 func (r *runningLoad) comeUp(ctx context.Context) error {
 	deadline := time.Now().Add(loadPatience)
 	before := r.sample()
-	for {
+	for ended := 0; ; {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -242,14 +243,18 @@ func (r *runningLoad) comeUp(ctx context.Context) error {
 		}
 		now := r.sample()
 		states := r.judge.states(r.spec, r.placed, before, now, true)
-		fault := ""
-		for _, s := range states {
-			if fault == "" {
-				fault = s.Fault
-			}
-		}
-		if fault == "" {
+		bad := slices.IndexFunc(states, func(s LoadState) bool { return s.Fault != "" })
+		if bad < 0 {
 			return nil
+		}
+		fault := states[bad].Fault
+		// What a command left to orphans may be missed by a single look: the
+		// tree of processes changes while it is read.
+		if ended++; !r.judge.anyEnded(r.placed, before, now) {
+			ended = 0
+		}
+		if ended > 1 {
+			return fmt.Errorf("the load did not come up: %s", fault)
 		}
 		if time.Now().After(deadline) {
 			return fmt.Errorf("the load did not come up within %v: %s", loadPatience, fault)

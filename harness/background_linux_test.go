@@ -249,6 +249,11 @@ func TestBackgroundThatDoesNotComeUp(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `cannot start command "./no-such-command"`) {
 		t.Errorf("%v", err)
 	}
+	// What ended by itself is not waited for.
+	_, err = testBackground(allowed).Start(t.Context(), &LoadSpec{Command: []string{"true"}}, LoadTask{})
+	if err == nil || !strings.HasPrefix(err.Error(), `the load did not come up: a command "true" has ended`) {
+		t.Errorf("%v", err)
+	}
 	b := testBackground(allowed)
 	b.Keeper = []string{"false"}
 	if _, err = b.Start(t.Context(), &LoadSpec{Spinners: "1"}, LoadTask{}); err == nil {

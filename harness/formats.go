@@ -193,6 +193,20 @@ func numberTexts(ns []*json.Number) []string {
 	return out
 }
 
+// warnOfNulls says how many values of a command are no numbers, and so not in its
+// median.
+func (f *formatted) warnOfNulls(what, command string, ns []*json.Number) {
+	null := 0
+	for _, n := range ns {
+		if n == nil {
+			null++
+		}
+	}
+	if null > 0 {
+		f.warn("%d of %d %s of %s are null and left out", null, len(ns), what, quote(command))
+	}
+}
+
 // one is for formats that come as one JSON value.
 func one(docs []json.RawMessage, into any) error {
 	if len(docs) != 1 {

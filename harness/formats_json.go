@@ -162,6 +162,8 @@ func readHyperfine(docs []json.RawMessage, out *formatted) error {
 		out.add(quantity{name: prefix + "user time", unit: "s", better: metric.Lower, hidden: true}, numberText(r.User))
 		out.add(quantity{name: prefix + "system time", unit: "s", better: metric.Lower, hidden: true}, numberText(r.System))
 		out.add(quantity{name: prefix + "memory", unit: "B", better: metric.Lower, hidden: true}, numberTexts(r.Memory)...)
+		out.warnOfNulls("times", r.Command, r.Times)
+		out.warnOfNulls("memory values", r.Command, r.Memory)
 		bad := 0
 		for _, e := range r.Exits {
 			if e == nil || *e != 0 {

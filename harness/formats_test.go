@@ -55,6 +55,7 @@ func TestFormats(t *testing.T) {
 			"BM_Copy/64 items_per_second": 1.5e6, "BM_Copy/64 Hits": 8, "BM_Only real_time": 3e-3, "BM_Only cpu_time": 2e-3}, []string{"no file"}},
 		{"hyperfine", hyperfineOutput, map[string]float64{"time": 0.1011, "user time": 0.001, "system time": 0.002, "memory": 2000}, []string{"1 of 3 runs"}},
 		{"hyperfine", `{"results":[{"command":"a","median":1,"times":null},{"command":"b","median":2,"user":null}]}`, map[string]float64{"a time": 1, "b time": 2}, nil},
+		{"hyperfine", `{"results":[{"command":"a","times":[1,null,3],"memory_usage_byte":[null]}]}`, map[string]float64{"time": 2}, []string{"1 of 3 times of \"a\" are null", "1 of 1 memory values"}},
 		{"perf", perfOutput, map[string]float64{"task-clock:u": 12.34e-3, "task-clock:u CPUs utilized": 0.987, "cpu/event=0x3c,umask=0x1/u": 1000, "context-switches": 77, "power/energy-pkg/": 3.5},
 			[]string{`"cycles:u" is absent: perf says <not counted>`, `"LLC-loads" is absent: perf says <not supported>`, "45.12%", "nan"}},
 		{"time", timeOutput, map[string]float64{"User time": 0.25, "System time": 0.01, "Elapsed time": 62.5, "Maximum resident set size": 2 << 20, "Minor page faults": 95}, []string{"Percent of CPU"}},

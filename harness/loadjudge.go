@@ -122,13 +122,28 @@ type loadCase struct {
 	fair, crowd float64
 }
 
+// anyEnded is true when there is a process that will not come up any more.
+func (j *judge) anyEnded(placed []LoadProcess, before, after *loadSample) bool {
+	for i := range placed {
+		c := loadCase{judge: j, process: &placed[i], before: &before.procs[i], after: &after.procs[i], starting: true}
+		if c.ended() {
+			return true
+		}
+	}
+	return false
+}
+
+// ended is true for a process that will not come up any more.
+func (c *loadCase) ended() bool {
+	gone := !c.after.there && (c.after.told || c.starting && c.before.told)
+	// The kernel keeps the first thread for who waits, without the loop's.
+	return gone || c.process.Kind != LoadCommand && c.after.precise && c.before.precise && c.awake() < 0
+}
+
 // fault says why the process is not the load that it should be; "": it is.
 func (c *loadCase) fault() string {
 	switch {
-	case !c.after.there && (c.after.told || c.starting && c.before.told):
-		return fmt.Sprintf("a %s has ended", c.process.noun())
-	case c.process.Kind != LoadCommand && c.after.precise && c.before.precise && c.awake() < 0:
-		// The kernel keeps the first thread for who waits, without the loop's.
+	case c.ended():
 		return fmt.Sprintf("a %s has ended", c.process.noun())
 	case c.after.state == 'T' || c.after.state == 't':
 		return fmt.Sprintf("a %s was stopped", c.process.noun())

@@ -71,6 +71,9 @@ type KernelFacts struct {
 	Release     string `json:"release,omitempty"` // "6.12.95+deb12-amd64"
 	Version     string `json:"version,omitempty"` // build, flavour and date
 	CommandLine string `json:"command_line,omitempty"`
+	// Boot is the random number that the kernel drew when it started: two
+	// readings of the same one are of one boot of one machine.
+	Boot string `json:"boot_id,omitempty"`
 	// Preemption is the chosen word of the scheduler's model, as "voluntary";
 	// only root can read it.
 	Preemption string `json:"preemption,omitempty"`
@@ -222,6 +225,7 @@ func (r *factReader) kernel() {
 		Release:     r.text("proc/sys/kernel/osrelease"),
 		Version:     r.text("proc/sys/kernel/version"),
 		CommandLine: r.text("proc/cmdline"),
+		Boot:        r.text("proc/sys/kernel/random/boot_id"),
 	}
 	// debugfs is root's alone: that others may not look is no finding.
 	preempt, err := r.fs.text("sys/kernel/debug/sched/preempt")

@@ -32,6 +32,7 @@ func TestFacts(t *testing.T) {
 	f := writeTree(t, map[string]string{
 		"proc/sys/kernel/osrelease":                  "6.12.1\n",
 		"proc/cmdline":                               "quiet isolcpus=1\n",
+		"proc/sys/kernel/random/boot_id":             "6b1f5f0c-0d0e-4b8b-9e65-3a4f3a0c9a11\n",
 		"proc/sys/kernel/randomize_va_space":         "0\n",
 		"proc/cpuinfo":                               "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel\t\t: 207\nmodel name\t: A CPU\nmicrocode\t: 0x1\nflags\t\t: sse2 hypervisor avx\n\nprocessor\t: 1\nmodel name\t: Another\n",
 		"proc/meminfo":                               "MemTotal:  1000 kB\nHugePages_Total:       7\nSwapFree: 0 kB\n",
@@ -58,7 +59,7 @@ func TestFacts(t *testing.T) {
 		"sys/devices/system/node/node0/cpulist":      "0-1\n",
 		"run/systemd/container":                      "podman\n",
 	})
-	want := `{"kernel":{"release":"6.12.1","command_line":"quiet isolcpus=1"},` +
+	want := `{"kernel":{"release":"6.12.1","command_line":"quiet isolcpus=1","boot_id":"6b1f5f0c-0d0e-4b8b-9e65-3a4f3a0c9a11"},` +
 		`"cpu":{"model":"A CPU","vendor":"GenuineIntel","model_number":"207","microcode":"0x1","flags":["avx","hypervisor","sse2"]},` +
 		`"topology":{"online":"0-1","isolated":"1","nohz_full":"","cpus":2,"nodes":[{"id":0,"cpus":"0-1"}]},` +
 		`"frequency":{"driver":["acpi-cpufreq"],"governor":["performance","schedutil"],"min_hz":800000000,"max_hz":3000000000,"turbo":false},` +

@@ -223,7 +223,7 @@ type hyperfineFile struct {
 
 type hyperfineResult struct {
 	Command    string            `json:"command"`
-	Times      []float64         `json:"times"`
+	Times      []*float64        `json:"times"`
 	ExitCodes  []*int            `json:"exit_codes"` // null: ended by a signal
 	Parameters map[string]string `json:"parameters"`
 }
@@ -248,7 +248,10 @@ func (x *External) addHyperfine(mode string, text []byte, files int) error {
 			workload, of = "hyperfine", r.named()
 		}
 		for i, v := range r.Times {
-			rec := x.put(workload, of, wall, map[string]float64{"wall": v})
+			if v == nil {
+				return fmt.Errorf("command %q: time %d of %d is null, which is no time: leave the run out, with its exit code", r.Command, i+1, len(r.Times))
+			}
+			rec := x.put(workload, of, wall, map[string]float64{"wall": *v})
 			if len(r.ExitCodes) > 0 {
 				judgeExit(rec, r.ExitCodes[i])
 			}

@@ -143,6 +143,7 @@ func TestExternalFaults(t *testing.T) {
 		`{"results": 5}`:                  "begins like hyperfine's JSON and is none",
 		`{"results": [{"command": "x"}]}`: `command "x" has no times`,
 		`{"results": [{"command": "x", "times": [1, 2], "exit_codes": [0]}]}`: "2 times and 1 exit codes",
+		`{"results": [{"command": "x", "times": [1, null]}]}`:                 "time 2 of 2 is null",
 		"BenchmarkX 100 NaN ns/op\n":                                          "not a finite number",
 		"BenchmarkX 100 1 ns/op 2 ns/op\n":                                    "twice",
 		"BenchmarkX 1x0 1 ns/op\n":                                            `1 line that looks like a benchmark result cannot be read: "BenchmarkX 1x0 1 ns/op"`,

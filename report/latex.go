@@ -302,7 +302,7 @@ var latexSigns = map[rune]string{
 	'\\': `\textbackslash{}`, '{': `\{`, '}': `\}`, '$': `\$`, '&': `\&`, '#': `\#`, '%': `\%`, '_': `\_`, '^': `\textasciicircum{}`, '~': `\textasciitilde{}`,
 	'<': `\textless{}`, '>': `\textgreater{}`, '|': `\textbar{}`, '"': `\textquotedbl{}`, '\'': `\textquotesingle{}`, '`': `\textasciigrave{}`, '-': `-{}`,
 	'×': `\texttimes{}`, '±': `\textpm{}`, '·': `\textperiodcentered{}`, '…': `\ldots{}`, '°': `\textdegree{}`, 'µ': `\textmu{}`, 'μ': `\textmu{}`,
-	'–': `--{}`, '—': `---{}`, '−': `$-$`, '≤': `$\leq$`, '≥': `$\geq$`, '≠': `$\neq$`, '≈': `$\approx$`, '→': `$\rightarrow$`, '∞': `$\infty$`, 'σ': `$\sigma$`, 'Δ': `$\Delta$`,
+	'–': `--{}`, '—': `---{}`, '−': `$-$`, '≤': `$\leq$`, '≥': `$\geq$`, '≠': `$\neq$`, '≈': `$\approx$`, '→': `$\rightarrow$`, '∞': `$\infty$`, '√': `$\surd$`, 'σ': `$\sigma$`, 'Δ': `$\Delta$`,
 	'⁻': `\textsuperscript{$-$}`, '⁰': `\textsuperscript{0}`, '¹': `\textsuperscript{1}`, '²': `\textsuperscript{2}`, '³': `\textsuperscript{3}`, '⁴': `\textsuperscript{4}`,
 	'⁵': `\textsuperscript{5}`, '⁶': `\textsuperscript{6}`, '⁷': `\textsuperscript{7}`, '⁸': `\textsuperscript{8}`, '⁹': `\textsuperscript{9}`,
 	'“': "``{}", '”': "''{}", '‘': "`{}", '’': "'{}",

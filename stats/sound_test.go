@@ -113,10 +113,20 @@ func everything(x, y []float64) map[string]func() (any, error) {
 		"KaliberaJonesRatio": func() (any, error) {
 			return KaliberaJonesRatio(x, []int{len(x)}, y, []int{len(y)}, Level)
 		},
-		"BCa":                   func() (any, error) { return BCa([][]float64{x, y}, LogSDRatio, false, Level, r) },
-		"BCa of one sample":     func() (any, error) { return BCa([][]float64{x}, LogMedianRatio, false, Level, r) },
-		"SignTest":              func() (any, error) { return SignTest(x) },
-		"AcrossSessions":        func() (any, error) { v, i, err := AcrossSessions(x, Level); return []any{v, i}, err },
+		"BCa":               func() (any, error) { return BCa([][]float64{x, y}, LogSDRatio, false, Level, r) },
+		"BCa of one sample": func() (any, error) { return BCa([][]float64{x}, LogMedianRatio, false, Level, r) },
+		"SignTest":          func() (any, error) { return SignTest(x) },
+		"AcrossSessions":    func() (any, error) { return AcrossSessions(x, Level) },
+		"KaliberaJonesUneven": func() (any, error) {
+			return KaliberaJonesUneven([][]float64{x, y, x[:min(1, len(x))]}, []float64{1, 10}, Level)
+		},
+		"LogSDRatioPseudovalues": func() (any, error) {
+			values, why, err := LogSDRatioPseudovalues(x, y)
+			if err == nil && len(values) == 0 && why == "" {
+				return nil, fmt.Errorf("no values and no reason")
+			}
+			return values, err
+		},
 		"RankCorrelate":         func() (any, error) { return RankCorrelate(x, y) },
 		"Compare":               func() (any, error) { return Compare(x, y, Options{Resampling: r}) },
 		"Compare unblocked":     func() (any, error) { return Compare(x, y, Options{Unblocked: true, Resampling: r}) },

@@ -46,27 +46,3 @@ func noWelch(why string, difference Value) WelchTest {
 	none := undefined("%s", why)
 	return WelchTest{T: none, DF: none, P: none, Difference: difference, CI: noInterval("%s", why)}
 }
-
-// AcrossSessions returns the mean of one effect per session (reboot, day,
-// machine) with Student's interval over the sessions: the top level of Kalibera
-// and Jones. Pooling rounds over sessions as if independent would be
-// pseudo-replication. Five sessions or more are advised; two give t = 12.7.
-func AcrossSessions(effects []float64, conf float64) (Value, Interval, error) {
-	if err := checkFinite(effects); err != nil {
-		return Value{}, Interval{}, err
-	}
-	if err := checkConf(conf); err != nil {
-		return Value{}, Interval{}, err
-	}
-	if len(effects) == 0 {
-		return undefined("no sessions"), noInterval("no sessions"), nil
-	}
-	m := momentsOf(effects, sorted(effects))
-	mean := defined(m.mean)
-	if !m.sd.OK {
-		return mean, noInterval("two sessions needed, five advised"), nil
-	}
-	n := float64(m.n)
-	half := studentQuantile(1-(1-conf)/2, n-1) * m.sd.V / math.Sqrt(n)
-	return mean, interval(m.mean-half, m.mean+half, conf), nil
-}

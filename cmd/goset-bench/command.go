@@ -143,6 +143,7 @@ own, and prints median, interval, sd and spread per mode, with CSV beside it.
   goset-bench run -runs 10 -- ./task    any command, without a file
   goset-bench go -ref main -ref . ./... Go benchmarks of two refs
   goset-bench compare MONDAY TUESDAY    which cells differ, and how sure that is
+  goset-bench report DAY1 DAY2 DAY3     intervals over sessions of one experiment
   goset-bench aa quickstart             the noise floor of this machine
   goset-bench doctor                    what on this machine will spoil numbers
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,18 +19,29 @@ type reportFlags struct {
 	write  bool
 	rules  bool
 	plots  string
+	// cost is what a session costs beside what its folder tells.
+	cost time.Duration
 }
 
 func (a *app) reportCommand() *cobra.Command {
 	var f reportFlags
 	cmd := &cobra.Command{
-		Use:   "report DIR | report FILE...",
-		Short: "Print the tables of a result folder again, or of figures taken elsewhere",
+		Use:   "report DIR... | report FILE...",
+		Short: "Print the tables of a result folder again, of several sessions, or of figures taken elsewhere",
 		Long: `report computes the tables of a result folder anew from its records, on any
 machine. With -write it also writes the folder's derived files anew: runs.csv,
 iterations.csv.gz, summary.csv, summary.md, contrasts.csv, bench.txt and
 report.html, a page that needs no network. -plots DIR writes every plot of that
 page as SVG and PNG.
+
+Of several folders of the same experiment it reports the comparisons over
+sessions (reboots, days, machines): what each session says, and their mean with
+an interval over the sessions, which is not narrowed by more rounds in one of
+them. It says what varied between the sessions as far as the manifests know,
+and, by Kalibera and Jones, how many rounds and sessions to take next time; five
+sessions or more are advised. -session-cost adds what a session costs beside
+what its folder tells, as a reboot. -format csv has a line for each session,
+contrasts one for each comparison.
 
 Of files it reads the Go benchmark format, the events of go test -json, and
 hyperfine's JSON, and gives them the same statistics: each file is a mode, the
@@ -50,6 +62,7 @@ with pass, fail or not applicable and the reason.`,
 	cmd.Flags().StringVar(&f.plots, "plots", "", "write every plot as SVG and PNG into this folder")
 	cmd.Flags().BoolVar(&f.write, "write", false, "write the derived files of the folder anew")
 	cmd.Flags().BoolVar(&f.rules, "rules", false, "print the twelve rules of Hoefler and Belli, judged")
+	cmd.Flags().DurationVar(&f.cost, "session-cost", 0, "of several folders: what a session costs beside its folder's time, as 2m for a reboot")
 	cmd.Flags().String("baseline", "", "the mode or file that others are compared with")
 	cmd.Flags().String("color", "auto", "auto, always or never")
 	return cmd
@@ -71,7 +84,10 @@ func (a *app) report(cmd *cobra.Command, args []string, f *reportFlags) error {
 		return a.reportFiles(cmd, args, f, style)
 	}
 	if len(args) > 1 {
-		return usagef("cannot report on %d folders at once: give one, or use goset-bench compare %s %s", len(args), args[0], args[1])
+		return a.reportSessions(cmd, args, f, style)
+	}
+	if cmd.Flags().Changed("session-cost") {
+		return usagef("cannot use -session-cost with one folder: it is for two sessions or more")
 	}
 	results, err := harness.OpenResults(args[0])
 	if err != nil {
@@ -145,6 +161,9 @@ func (a *app) plots(ctx context.Context, r *reading, dir string) error {
 func (a *app) reportFiles(cmd *cobra.Command, paths []string, f *reportFlags, style tableStyle) error {
 	if f.write {
 		return usagef("cannot use -write with files: it is for result folders")
+	}
+	if cmd.Flags().Changed("session-cost") {
+		return usagef("cannot use -session-cost with files: it is for two result folders or more")
 	}
 	var x report.External
 	for _, path := range paths {

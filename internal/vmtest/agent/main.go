@@ -24,6 +24,7 @@ var tools = map[string]func(args []string) error{
 	"on":       on,
 	"spin":     spin,
 	"sleep":    forever,
+	"bear":     bear,
 	"hold":     hold,
 	"where":    where,
 	"addr":     addr,

@@ -223,6 +223,33 @@ func ranFor(stat string) string {
 	return ran
 }
 
+// bear waits until a file is there, and then gets three more threads and a child.
+func bear(args []string) error {
+	if len(args) != 1 {
+		return errors.New("want a file")
+	}
+	for {
+		if _, err := os.Stat(args[0]); err == nil {
+			break
+		}
+		pause()
+	}
+	for range 3 {
+		go func() {
+			runtime.LockOSThread()
+			for {
+				// In the kernel, so that the runtime needs a thread for each.
+				_ = unix.Pause()
+			}
+		}()
+	}
+	child := exec.Command("agent", "sleep")
+	if err := child.Start(); err != nil {
+		return err
+	}
+	return child.Wait()
+}
+
 // mask prints the CPUs that the threads of processes may use, once each.
 func mask(args []string) error {
 	for _, pid := range args {

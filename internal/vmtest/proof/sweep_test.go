@@ -13,17 +13,22 @@ import (
 	"goset/internal/vmtest"
 )
 
-// layerSets are what is swept: all layers that change the machine, and all of
-// them but SMT. Taking CPUs offline and back takes an emulated machine seconds,
-// so that far fewer points of the first are tried unless all are asked for.
-var layerSets = []struct {
-	name, mode string
-	step       int // of the points, unless all are tried
-	least      int // how many points there have to be
+// sweeps are what is swept: goset-bench with all layers that change the machine,
+// with all of them but SMT, and goset with the same ones. Taking CPUs offline and
+// back takes an emulated machine seconds, so that far fewer points with SMT are
+// tried unless all are asked for.
+var sweeps = []struct {
+	name, mode string // mode is goset-bench's; "": goset with its flags
+	step       int    // of the points, unless all are tried
+	least      int    // how many points there have to be
 }{
 	{"all layers but SMT", sweptSet, 13, 80},
 	{"all layers", sweptSet + "smt = false\n", 61, 100},
+	{"goset", "", 41, 80},
 }
+
+// sweptFlags are sweptSet for goset.
+const sweptFlags = "-cpus 2,6 -cgroup -fence -steer -nice -5 -governor performance -frequency 2GHz -memory 256MiB -cpu-quota 90% -aslr=false"
 
 const sweptSet = `
 cpus = "2,6"
@@ -38,7 +43,7 @@ cpu_quota = "90%"
 aslr = false
 `
 
-// TestKillSweep is scenario 17: goset-bench is killed before every write to
+// TestKillSweep is scenario 17: the command is killed before every write to
 // /proc, /sys and the cgroups and before every sync of its journal. Once the
 // guard heals; once the guard is killed first, and the restore command heals.
 // All points take hours on an emulated machine, so that without GOSET_SWEEP some
@@ -53,14 +58,20 @@ func TestKillSweep(t *testing.T) {
 		g.Sh("echo 3 >/proc/irq/" + rng + "/smp_affinity_list")
 		g.Start("agent", "on", "3", "agent", "sleep")
 		g.Start("agent", "on", "2", "agent", "sleep")
-		for i, set := range layerSets {
-			name := fmt.Sprintf("/tmp/sweep%d", i)
-			g.Write(name+"/x.toml", strings.Replace(experiment(name, set.mode), `["/vm/bin/agent", "hold", "`+name+`"]`, `["/bin/echo", "1 s"]`, 1))
-			g.Write(name+"/run", "#!/bin/sh\nrm -rf "+name+"/out\nexec goset-bench run "+name+"/x.toml -quiet -o "+name+"/out\n")
-			g.Sh("chmod +x " + name + "/run")
+		for i, set := range sweeps {
+			dir := fmt.Sprintf("/tmp/sweep%d", i)
+			run, restore := "goset "+sweptFlags+" -quiet -- /bin/true", "goset restore"
+			if set.mode != "" {
+				run, restore = "goset-bench run "+dir+"/x.toml -quiet -o "+dir+"/out", "goset-bench restore"
+				g.Write(dir+"/x.toml", strings.Replace(experiment(dir, set.mode), `["/vm/bin/agent", "hold", "`+dir+`"]`, `["/bin/echo", "1 s"]`, 1))
+			}
+			g.Write(dir+"/run", "#!/bin/sh\nrm -rf "+dir+"/out\nexec "+run+"\n")
+			g.Sh("chmod +x " + dir + "/run")
 			step := stepOf(t, set.step)
 			for _, guard := range []string{"alive", "dead"} {
-				t.Run(set.name+", guard "+guard, func(t *testing.T) { sweep(t, g.On(t), guard, step, set.least, name+"/run") })
+				t.Run(set.name+", guard "+guard, func(t *testing.T) {
+					sweep(t, g.On(t), set.least, "-guard", guard, "-step", fmt.Sprint(step), "-restore", restore, "--", dir+"/run")
+				})
 			}
 		}
 	})
@@ -84,8 +95,8 @@ func stepOf(t *testing.T, usual int) int {
 }
 
 // sweep runs one sweep and prints what it printed.
-func sweep(t *testing.T, g *vmtest.Guest, guard string, step, least int, command string) {
-	p := g.Start("agent", "sweep", "-guard", guard, "-step", fmt.Sprint(step), "--", command)
+func sweep(t *testing.T, g *vmtest.Guest, least int, args ...string) {
+	p := g.Start(append([]string{"agent", "sweep"}, args...)...)
 	r := p.WaitFor(3 * time.Hour)
 	out := "\n" + r.Stdout + r.Stderr
 	var points, tried, healed int
@@ -96,7 +107,7 @@ func sweep(t *testing.T, g *vmtest.Guest, guard string, step, least int, command
 	if _, err := fmt.Sscanf(out[at+1:], "points %d tried %d healed %d", &points, &tried, &healed); err != nil {
 		t.Fatalf("%v in:\n%s", err, out)
 	}
-	t.Logf("kernel %s, guard %s: %s", g.Release, guard, strings.TrimSpace(out[at+1:]))
+	t.Logf("kernel %s, guard %s: %s", g.Release, args[1], strings.TrimSpace(out[at+1:]))
 	if healed != tried {
 		t.Errorf("healed %d of %d points:\n%s", healed, tried, out)
 	}
