@@ -13,7 +13,9 @@ import (
 // fenceLayer keeps the SMT siblings of the task's CPUs empty: they stand inside
 // the task's partition, where nobody else may run and the task is not allowed
 // to; where there is no partition, core scheduling makes the kernel leave a
-// sibling idle rather than give it to somebody else.
+// sibling idle rather than give it to somebody else while the task runs. Who is
+// bound to the sibling then takes turns with the task (measured: each gets half of
+// the core's time), which the task's run-queue delay shows.
 type fenceLayer struct {
 	how   fencing
 	count int
@@ -140,7 +142,7 @@ func (l *fenceLayer) state() LayerState {
 	case fencePartition:
 		s.Achieved = "siblings " + l.busy.siblings.String() + " empty in the partition"
 	case fenceCore:
-		s.Achieved = "core scheduling on siblings " + l.busy.siblings.String()
+		s.Achieved = "core scheduling on siblings " + l.busy.siblings.String() + ": others wait there while the task runs, and the task while they do"
 	}
 	if l.fault != "" {
 		notes = append(notes, l.fault)
