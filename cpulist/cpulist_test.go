@@ -3,12 +3,13 @@ package cpulist
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"goset/internal/publicdata"
 )
 
 func TestOperations(t *testing.T) {
@@ -184,23 +185,10 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// testData is the folder of public inputs, or a skip where it is absent.
-func testData(t *testing.T, name string) string {
-	root := os.Getenv("GOSET_TEST_DATA")
-	if root == "" {
-		root = filepath.Join("..", "..", "shared", "data")
-	}
-	path := filepath.Join(root, name)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("public inputs are not here: %v", err)
-	}
-	return path
-}
-
 // TestPublicCases reads the collected lists of several dialects. Where another
 // tool's dialect refuses what the kernel accepts, the kernel's word counts.
 func TestPublicCases(t *testing.T) {
-	text, err := os.ReadFile(testData(t, "cpulists/cases.tsv"))
+	text, err := os.ReadFile(publicdata.Path(t, "cpulists/cases.tsv"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +239,7 @@ func checkCase(t *testing.T, input string, n int, dialect, want, line string) {
 
 // TestPublicPairs reads masks and lists that kernels printed of the same set.
 func TestPublicPairs(t *testing.T) {
-	text, err := os.ReadFile(testData(t, "cpulists/mask_list_pairs.tsv"))
+	text, err := os.ReadFile(publicdata.Path(t, "cpulists/mask_list_pairs.tsv"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,8 +74,8 @@ const (
 	loadWindow = 100 * time.Millisecond
 	// loadPatience is how long a load may take until it gets what it should.
 	loadPatience = 20 * time.Second
-	// LoadSettle is about what bringing up and ending a load takes.
-	LoadSettle = 200 * time.Millisecond
+	// loadSettle is about what bringing up and ending a load takes.
+	loadSettle = 200 * time.Millisecond
 )
 
 // Background is the Loader of real experiments.

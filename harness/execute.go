@@ -18,7 +18,7 @@ type Job struct {
 	Dir     string
 	Timeout time.Duration // 0: none
 	// OutputLimit is how many bytes of each stream are kept; what follows is
-	// read, counted and thrown away, but for the last TailSize bytes.
+	// read, counted and thrown away, but for the last tailSize bytes.
 	OutputLimit int64
 
 	Layers isolation.Mode

@@ -233,7 +233,7 @@ func (r jsonReader) read(res *Result, out *extraction) {
 		out.refuse("cannot read JSON for metric %q: %s (raise plan.output)", r.specs[0].Name, v.cut("stdout"))
 		return
 	}
-	docs, err := decodeJSON(v.head)
+	docs, err := jsonDocs[any](v.head)
 	if err != nil {
 		out.refuse("cannot read JSON for metric %q: %v", r.specs[0].Name, err)
 		return
@@ -266,14 +266,14 @@ func (d declared) takeJSON(docs []any, out *extraction) {
 	d.take(texts, out)
 }
 
-// decodeJSON decodes stdout: one value, or several one after the other, as
-// tools print that write a line of JSON per result.
-func decodeJSON(text []byte) ([]any, error) {
+// jsonDocs decodes stdout: one value, or several one after the other, as tools
+// print that write a line of JSON per result. In a T of any, numbers are texts.
+func jsonDocs[T any](text []byte) ([]T, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber() // float64 would lose what an error has to quote
-	var docs []any
+	var docs []T
 	for {
-		var doc any
+		var doc T
 		err := dec.Decode(&doc)
 		if err == io.EOF && len(docs) > 0 {
 			return docs, nil

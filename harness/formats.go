@@ -3,9 +3,7 @@ package harness
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"goset/metric"
@@ -60,32 +58,12 @@ func (f jsonFormat) read(res *Result, out *extraction) {
 		return
 	}
 	text := bytes.TrimPrefix(v.head, []byte("\ufeff"))
-	docs, err := rawDocs(text)
+	docs, err := jsonDocs[json.RawMessage](text)
 	to := &formatted{extraction: out, name: f.name}
 	if err == nil {
 		err = f.take(docs, to)
 	}
 	to.end(err)
-}
-
-// rawDocs splits stdout into its JSON values.
-func rawDocs(text []byte) ([]json.RawMessage, error) {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	var docs []json.RawMessage
-	for {
-		var doc json.RawMessage
-		err := dec.Decode(&doc)
-		if err == io.EOF && len(docs) > 0 {
-			return docs, nil
-		}
-		if err == io.EOF {
-			return nil, errors.New("stdout is empty")
-		}
-		if err != nil {
-			return nil, describeJSON(err, text)
-		}
-		docs = append(docs, doc)
-	}
 }
 
 // decodeNumbers decodes a value with its numbers as texts: a float64 would

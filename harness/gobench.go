@@ -19,24 +19,34 @@ type gobenchReader struct{}
 func (gobenchReader) metrics() []metric.Metric { return nil }
 
 func (gobenchReader) read(res *Result, out *extraction) {
+	bench, ok := benchLines(res, out, "stdout has no benchmark result line")
+	if !ok {
+		return
+	}
+	bench.collect(out)
+}
+
+// benchLines reads the result lines of stdout; without one it refuses the run,
+// in the words of none.
+func benchLines(res *Result, out *extraction, none string) (bench benchOutput, ok bool) {
 	v := viewOf(res.Stdout)
 	if v.lost > 0 {
 		out.refuse("cannot read benchmarks: %s (raise plan.output)", v.cut("stdout"))
-		return
+		return bench, false
 	}
 	bench, err := readBench(v.head)
 	if err != nil {
 		out.refuse("cannot read benchmarks: %v", err)
-		return
+		return bench, false
 	}
 	if bench.unread > 0 {
 		out.warn("%s", bench.complaint())
 	}
 	if len(bench.lines) == 0 {
-		out.refuse("stdout has no benchmark result line")
-		return
+		out.refuse("%s", none)
+		return bench, false
 	}
-	bench.collect(out)
+	return bench, true
 }
 
 // complaint says how many lines could not be read, and shows one.

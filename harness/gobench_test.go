@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"goset/internal/publicdata"
 	"goset/metric"
 )
 
@@ -135,16 +136,9 @@ func TestGobenchInfinite(t *testing.T) {
 
 // The recorded outputs give the values that benchfmt reads.
 func TestGobenchRecorded(t *testing.T) {
-	root := os.Getenv("GOSET_TEST_DATA")
-	if root == "" {
-		root = filepath.Join("..", "..", "shared", "data")
-	}
-	oracles, err := filepath.Glob(filepath.Join(root, "gobench", "*.benchfmt.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(oracles) == 0 {
-		t.Skipf("no recorded outputs in %s (set GOSET_TEST_DATA)", root)
+	oracles, err := filepath.Glob(filepath.Join(publicdata.Path(t, "gobench"), "*.benchfmt.jsonl"))
+	if err != nil || len(oracles) == 0 {
+		t.Fatalf("%d recorded outputs, %v", len(oracles), err)
 	}
 	for _, oracle := range oracles {
 		name := strings.TrimSuffix(oracle, ".benchfmt.jsonl")

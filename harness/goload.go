@@ -29,13 +29,13 @@ type GoSpec struct {
 	// RandLayout links one binary per block, each with another order of
 	// functions, the same for all treatments of the block.
 	RandLayout bool
-	// Procs is GOMAXPROCS: a number, ProcsSame, or "" for what the mode's CPUs
+	// Procs is GOMAXPROCS: a number, procsSame, or "" for what the mode's CPUs
 	// give.
 	Procs string
 }
 
-// ProcsSame gives all modes of a workload the smallest GOMAXPROCS of them.
-const ProcsSame = "same"
+// procsSame gives all modes of a workload the smallest GOMAXPROCS of them.
+const procsSame = "same"
 
 // goKey is one key of go = { … }.
 type goKey struct {
@@ -74,10 +74,10 @@ func goKeys() []goKey {
 		text("ref", ".", `must be a commit, a branch or a tag, or "." for the working tree`, func(s *GoSpec) *string { return &s.Ref }, goodWord),
 		text("toolchain", "", `must be a toolchain as GOTOOLCHAIN names it: "go1.26.5", "local"`, func(s *GoSpec) *string { return &s.Toolchain }, goodToolchain().MatchString),
 		flag("randlayout", "false", func(s *GoSpec) *bool { return &s.RandLayout }),
-		{"procs", anInteger | aString, `must be a whole number from 1 to 65536, "same", or a factor as "{n}"`, []string{ProcsSame}, func(s *GoSpec, t string) bool {
+		{"procs", anInteger | aString, `must be a whole number from 1 to 65536, "same", or a factor as "{n}"`, []string{procsSame}, func(s *GoSpec, t string) bool {
 			_, ok := goodProcs(t)
 			s.Procs = t
-			return ok || t == ProcsSame || t == ""
+			return ok || t == procsSame || t == ""
 		}, ""},
 	}
 }

@@ -20,21 +20,8 @@ type goReader struct{ procs int }
 func (goReader) metrics() []metric.Metric { return nil }
 
 func (r goReader) read(res *Result, out *extraction) {
-	v := viewOf(res.Stdout)
-	if v.lost > 0 {
-		out.refuse("cannot read benchmarks: %s (raise plan.output)", v.cut("stdout"))
-		return
-	}
-	bench, err := readBench(v.head)
-	if err != nil {
-		out.refuse("cannot read benchmarks: %v", err)
-		return
-	}
-	if bench.unread > 0 {
-		out.warn("%s", bench.complaint())
-	}
-	if len(bench.lines) == 0 {
-		out.refuse("no benchmark gave a result: -bench matches none of this package, or none ended well")
+	bench, ok := benchLines(res, out, "no benchmark gave a result: -bench matches none of this package, or none ended well")
+	if !ok {
 		return
 	}
 	seen := map[string]bool{}

@@ -245,8 +245,8 @@ func (l *loader) size(root *node) {
 		l.failAt(at("skip"), Fault{Key: "plan.skip", Rule: "leaves nothing to run"})
 	}
 	p := l.exp.Plan
-	if total := timesCapped(p.Runs+p.Warmup, count); total > MaxRuns {
-		l.failAt(at("runs"), Fault{Key: "plan.runs", Rule: fmt.Sprintf("%d treatments × (%d runs + %d warm-up runs) are %d, at most %d are allowed", count, p.Runs, p.Warmup, total, MaxRuns)})
+	if total := timesCapped(p.Runs+p.Warmup, count); total > maxRuns {
+		l.failAt(at("runs"), Fault{Key: "plan.runs", Rule: fmt.Sprintf("%d treatments × (%d runs + %d warm-up runs) are %d, at most %d are allowed", count, p.Runs, p.Warmup, total, maxRuns)})
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -15,14 +14,8 @@ import (
 // CommandOptions say how `run -- command` measures. A zero field leaves what
 // an experiment has by default.
 type CommandOptions struct {
-	Runs    int
-	Warmup  *int
-	N       int // CPUs for taskset and goset
-	Idle    time.Duration
-	Timeout time.Duration
-	Order   string
-	Modes   []string // of KnownModes; none: all of them
-	Sample  time.Duration
+	N     int      // CPUs for taskset and goset
+	Modes []string // of KnownModes; none: all of them
 }
 
 // KnownModes are the modes that a command can be run under by name.
@@ -38,23 +31,6 @@ func CommandText(argv []string, o CommandOptions) ([]byte, error) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "title = %s\n\n[plan]\n", tomlString(title(argv)))
-	if o.Runs != 0 {
-		fmt.Fprintf(&b, "runs = %d\n", o.Runs)
-	}
-	if o.Warmup != nil {
-		fmt.Fprintf(&b, "warmup = %d\n", *o.Warmup)
-	}
-	for _, d := range []struct {
-		key string
-		d   time.Duration
-	}{{"idle", o.Idle}, {"timeout", o.Timeout}} {
-		if d.d != 0 {
-			fmt.Fprintf(&b, "%s = %q\n", d.key, shortDuration(d.d))
-		}
-	}
-	if o.Order != "" {
-		fmt.Fprintf(&b, "order = %s\n", tomlString(o.Order))
-	}
 	fmt.Fprintf(&b, "\n[workload.%s]\ncommand = [", tomlString(workloadName(argv[0])))
 	for i, word := range argv {
 		if i > 0 {
@@ -68,7 +44,7 @@ func CommandText(argv []string, o CommandOptions) ([]byte, error) {
 		modes = KnownModes()
 	}
 	for _, mode := range modes {
-		writeMode(&b, mode, o)
+		writeMode(&b, mode, o.N)
 	}
 	return []byte(b.String()), nil
 }
@@ -100,19 +76,16 @@ func commandFaults(argv []string, o CommandOptions) Faults {
 	return fs
 }
 
-func writeMode(b *strings.Builder, mode string, o CommandOptions) {
+func writeMode(b *strings.Builder, mode string, n int) {
 	fmt.Fprintf(b, "\n[mode.%s]\n", mode)
 	switch mode {
 	case "taskset":
 		b.WriteString("cpus = \"rotate\"\n")
 	case "goset":
 		b.WriteString("cpus = \"quietest\"\n")
-		if o.Sample != 0 {
-			fmt.Fprintf(b, "sample = %q\n", shortDuration(o.Sample))
-		}
 	}
-	if o.N != 0 {
-		fmt.Fprintf(b, "n = %d\n", o.N)
+	if n != 0 {
+		fmt.Fprintf(b, "n = %d\n", n)
 	}
 }
 

@@ -30,11 +30,27 @@ func GoText(o GoOptions) ([]byte, error) {
 	if len(modes) == 0 {
 		modes = KnownModes()[:1]
 	}
-	faults := commandFaults([]string{"go"}, CommandOptions{Modes: modes})
 	packages := o.Packages
 	if len(packages) == 0 {
 		packages = []string{"."}
 	}
+	if faults := o.faults(modes, packages); len(faults) > 0 {
+		return nil, faults
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "title = %s\n\n[plan]\n\n[workload.go.go]\n", tomlString(goTitle(packages, o)))
+	b.WriteString("package = " + tomlLevels(packages) + "\n")
+	o.write(&b)
+	for _, mode := range modes {
+		writeMode(&b, mode, o.N)
+	}
+	return []byte(b.String()), nil
+}
+
+// faults are the words that no experiment file can hold, and modes that are
+// not known.
+func (o *GoOptions) faults(modes, packages []string) Faults {
+	faults := commandFaults([]string{"go"}, CommandOptions{Modes: modes})
 	for _, words := range [][]string{packages, o.Refs, o.Toolchains, {o.Bench, o.Benchtime, o.Tags, o.GCFlags, o.LDFlags, o.Dir, o.Procs}} {
 		for _, w := range words {
 			if !utf8.ValidString(w) {
@@ -42,12 +58,11 @@ func GoText(o GoOptions) ([]byte, error) {
 			}
 		}
 	}
-	if len(faults) > 0 {
-		return nil, faults
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "title = %s\n\n[plan]\n\n[workload.go.go]\n", tomlString(goTitle(packages, o)))
-	b.WriteString("package = " + tomlLevels(packages) + "\n")
+	return faults
+}
+
+// write writes the keys of the workload that were given.
+func (o *GoOptions) write(b *strings.Builder) {
 	for _, k := range []struct{ key, value string }{
 		{"bench", o.Bench}, {"benchtime", o.Benchtime}, {"tags", o.Tags}, {"gcflags", o.GCFlags}, {"ldflags", o.LDFlags}, {"dir", o.Dir},
 	} {
@@ -62,7 +77,7 @@ func GoText(o GoOptions) ([]byte, error) {
 		b.WriteString("toolchain = " + tomlLevels(o.Toolchains) + "\n")
 	}
 	if len(o.CPU) > 0 {
-		fmt.Fprintf(&b, "cpu = [%s]\n", strings.Trim(strings.ReplaceAll(fmt.Sprint(o.CPU), " ", ", "), "[]"))
+		fmt.Fprintf(b, "cpu = [%s]\n", strings.Trim(strings.ReplaceAll(fmt.Sprint(o.CPU), " ", ", "), "[]"))
 	}
 	if o.NoBenchmem {
 		b.WriteString("benchmem = false\n")
@@ -71,14 +86,10 @@ func GoText(o GoOptions) ([]byte, error) {
 		b.WriteString("randlayout = true\n")
 	}
 	if n, err := strconv.Atoi(o.Procs); err == nil {
-		fmt.Fprintf(&b, "procs = %d\n", n)
+		fmt.Fprintf(b, "procs = %d\n", n)
 	} else if o.Procs != "" {
 		b.WriteString("procs = " + tomlString(o.Procs) + "\n")
 	}
-	for _, mode := range modes {
-		writeMode(&b, mode, CommandOptions{N: o.N})
-	}
-	return []byte(b.String()), nil
 }
 
 // goTitle is what is compared, on one line.

@@ -8,10 +8,10 @@ import (
 	"goset/isolation"
 )
 
-// The bounds of a plan. More runs than MaxRuns would take years; the bound
+// The bounds of a plan. More runs than maxRuns would take years; the bound
 // keeps every product of levels and runs far from overflow.
 const (
-	MaxRuns       = 10_000_000
+	maxRuns       = 10_000_000
 	MaxTreatments = 100_000
 )
 
@@ -25,7 +25,7 @@ func defaultPlan() PlanSpec {
 func (l *loader) plan(n *node) {
 	p := defaultPlan()
 	l.table(n, []field{
-		{"runs", l.count(&p.Runs, 1, MaxRuns)},
+		{"runs", l.count(&p.Runs, 1, maxRuns)},
 		{"warmup", l.count(&p.Warmup, 0, 1000)},
 		{"idle", func(n *node) { l.idle(n, &p.Idle) }},
 		{"order", func(n *node) {

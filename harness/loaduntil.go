@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// ControlFrom is the number of blocks from which the baseline is run twice
+// controlFrom is the number of blocks from which the baseline is run twice
 // unless the plan says otherwise: below it a spread has next to no test.
-const ControlFrom = 10
+const controlFrom = 10
 
 // Controlled says whether the baseline is run a second time in every block.
 // Where there is nothing to compare, nobody is misled by chance.
@@ -18,7 +18,7 @@ func (e *Experiment) Controlled() bool {
 	if e.Plan.Control != nil {
 		return *e.Plan.Control
 	}
-	return e.Plan.Runs >= ControlFrom && len(e.Modes) > 1
+	return e.Plan.Runs >= controlFrom && len(e.Modes) > 1
 }
 
 // Blocks is the number of blocks that the plan has: with until, the most that
@@ -36,7 +36,7 @@ func (l *loader) until(n *node) *Until {
 	l.table(n, []field{
 		{"median", func(n *node) { u.Median = l.share(n) }},
 		{"sd_ratio", func(n *node) { u.SDRatio = l.share(n) }},
-		{"max", l.count(&u.Max, 1, MaxRuns)},
+		{"max", l.count(&u.Max, 1, maxRuns)},
 	})
 	if n.kind != tableNode {
 		return nil

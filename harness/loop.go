@@ -46,7 +46,7 @@ type Session struct {
 	// this.
 	User string
 	// OutputLimit is how many bytes of each stream of a run are kept; 0 means
-	// what the experiment says, or DefaultOutputLimit.
+	// what the experiment says, or defaultOutputLimit.
 	OutputLimit int64
 
 	// Stopper decides after whole blocks whether a plan with until may end;
@@ -61,8 +61,8 @@ type Session struct {
 	Clock Clock // nil: the machine's
 }
 
-// DefaultOutputLimit is how many bytes of each stream of a run are kept.
-const DefaultOutputLimit = 16 << 20
+// defaultOutputLimit is how many bytes of each stream of a run are kept.
+const defaultOutputLimit = 16 << 20
 
 // ErrInterrupted says that the context ended the session before the plan did.
 // Everything that had run is on disk, and Resume goes on from there.
@@ -150,7 +150,7 @@ func newLoop(s Session) (*loop, error) {
 		known:      newKnown(),
 		done:       make([]runState, len(s.Plan.Runs)),
 		previous:   -1,
-		progress:   Progress{Total: len(s.Plan.Runs), estimate: NewEstimator(s.Plan, s.Experiment.Plan.Idle)},
+		progress:   Progress{Total: len(s.Plan.Runs), estimate: newEstimator(s.Plan, s.Experiment.Plan.Idle)},
 	}
 	if l.clock == nil {
 		l.clock = machineClock{}
@@ -159,7 +159,7 @@ func newLoop(s Session) (*loop, error) {
 		l.OutputLimit = s.Experiment.Plan.Output
 	}
 	if l.OutputLimit == 0 {
-		l.OutputLimit = DefaultOutputLimit
+		l.OutputLimit = defaultOutputLimit
 	}
 	var errs []error
 	if err := l.goProcs(); err != nil {

@@ -150,7 +150,7 @@ func (s *Session) goProcs() error {
 		case "":
 			s.golang.procs[i] = cpus
 			byMask[t.Workload] = append(byMask[t.Workload], i)
-		case ProcsSame:
+		case procsSame:
 			if v, ok := smallest[t.Workload]; !ok || cpus < v {
 				smallest[t.Workload] = cpus
 			}
@@ -166,7 +166,7 @@ func (s *Session) goProcs() error {
 		}
 	}
 	for i := range s.Plan.Treatments {
-		if t := &s.Plan.Treatments[i]; t.Spec.Go != nil && t.Spec.Go.Procs == ProcsSame {
+		if t := &s.Plan.Treatments[i]; t.Spec.Go != nil && t.Spec.Go.Procs == procsSame {
 			s.golang.procs[i] = smallest[t.Workload]
 		}
 	}

@@ -192,7 +192,7 @@ func TestLoadsAreCheckedFirst(t *testing.T) {
 // Bringing up a load takes its time in the plan's estimate.
 func TestEstimateCountsLoads(t *testing.T) {
 	s, _, _ := loadSession(t, strings.Replace(oneLoad, "command = [\"true\"]", "command = [\"true\"]\nexpect = \"1s\"", 1))
-	if got, want := s.Experiment.Estimate(s.Plan).Total, 4*4*time.Second+2*LoadSettle; got != want {
+	if got, want := s.Experiment.Estimate(s.Plan).Total, 4*4*time.Second+2*loadSettle; got != want {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

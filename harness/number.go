@@ -16,7 +16,7 @@ import (
 // maxUnit is the longest unit that is read behind a number, in bytes.
 const maxUnit = 32
 
-// ParseNumber reads text as programs print numbers: an optional sign, digits
+// parseNumber reads text as programs print numbers: an optional sign, digits
 // with a decimal point, an exponent, and a unit, glued on or behind a blank:
 // "12.5ms", "-3e-7", "3.1 GB/s", "45%", and durations such as "1m30.5s". The
 // value is in the unit as printed; that of a compound duration is "s".
@@ -24,7 +24,7 @@ const maxUnit = 32
 // A thousands separator ("1,234,567", "1'234", "1 234") and a decimal comma
 // ("3,14") cannot be told apart for sure, so both are errors, as are NaN,
 // infinities, hexadecimal digits, and what is outside the range of a float64.
-func ParseNumber(text string) (value float64, unit string, err error) {
+func parseNumber(text string) (value float64, unit string, err error) {
 	s := strings.TrimSpace(text)
 	if word := notFinite(s); word != "" {
 		return 0, "", errors.New("printed " + word)
@@ -58,7 +58,7 @@ func ParseNumber(text string) (value float64, unit string, err error) {
 // units. A unit that is printed with the number wins when it measures the same
 // ("12.5ms" where "s" is declared) and is an error when it does not.
 func inBase(text, declared string) (value float64, base string, err error) {
-	v, printed, err := ParseNumber(text)
+	v, printed, err := parseNumber(text)
 	if err != nil {
 		return 0, "", err
 	}

@@ -41,9 +41,9 @@ func TestParseNumber(t *testing.T) {
 		{"1" + strings.Repeat("0", 400) + "e-400", 1, ""},
 		{"0e-999", 0, ""},
 	} {
-		v, unit, err := ParseNumber(c.text)
+		v, unit, err := parseNumber(c.text)
 		if err != nil || v != c.value || unit != c.unit {
-			t.Errorf("ParseNumber(%q) = %v, %q, %v; want %v, %q", c.text, v, unit, err, c.value, c.unit)
+			t.Errorf("parseNumber(%q) = %v, %q, %v; want %v, %q", c.text, v, unit, err, c.value, c.unit)
 		}
 	}
 }
@@ -90,12 +90,12 @@ func TestParseNumberRefuses(t *testing.T) {
 		{"1e-999", "outside the range"},
 		{"9" + strings.Repeat("0", 400), "outside the range"},
 	} {
-		v, unit, err := ParseNumber(c.text)
+		v, unit, err := parseNumber(c.text)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("ParseNumber(%q) = %v, %q, %v; want an error with %q", c.text, v, unit, err, c.want)
+			t.Errorf("parseNumber(%q) = %v, %q, %v; want an error with %q", c.text, v, unit, err, c.want)
 		}
 		if err != nil && len(err.Error()) > 300 {
-			t.Errorf("ParseNumber(%.20q...): message of %d bytes", c.text, len(err.Error()))
+			t.Errorf("parseNumber(%.20q...): message of %d bytes", c.text, len(err.Error()))
 		}
 	}
 }
@@ -162,15 +162,15 @@ func FuzzParseNumber(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		v, unit, err := ParseNumber(text)
+		v, unit, err := parseNumber(text)
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			t.Fatalf("ParseNumber(%q) = %v", text, v)
+			t.Fatalf("parseNumber(%q) = %v", text, v)
 		}
 		if err != nil && (v != 0 || unit != "") {
-			t.Fatalf("ParseNumber(%q) = %v, %q beside the error %v", text, v, unit, err)
+			t.Fatalf("parseNumber(%q) = %v, %q beside the error %v", text, v, unit, err)
 		}
 		if err == nil && v == 0 && strings.ContainsAny(strings.TrimSuffix(text, unit), "123456789") && !strings.ContainsAny(text, "eEhms") {
-			t.Fatalf("ParseNumber(%q) = 0", text)
+			t.Fatalf("parseNumber(%q) = 0", text)
 		}
 		for _, declared := range []string{"", "ms", "GB/s"} {
 			if v, _, err := inBase(text, declared); math.IsNaN(v) || math.IsInf(v, 0) || err != nil && v != 0 {

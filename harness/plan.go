@@ -29,8 +29,8 @@ func (e *Experiment) Expand(seed uint64) (*Plan, error) {
 	}
 	p := e.Plan
 	total := timesCapped(plusCapped(max(p.Blocks(), 0), max(p.Warmup, 0)), len(ts))
-	if total > MaxRuns {
-		return nil, fmt.Errorf("cannot plan %s: %s runs, at most %d are allowed", e.Name, countText(total), MaxRuns)
+	if total > maxRuns {
+		return nil, fmt.Errorf("cannot plan %s: %s runs, at most %d are allowed", e.Name, countText(total), maxRuns)
 	}
 	runs := make([]Run, 0, total)
 	for _, part := range []struct{ rounds, first int }{{p.Warmup, 0}, {p.Blocks(), 1}} {

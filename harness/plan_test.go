@@ -217,7 +217,7 @@ func TestEstimateGrows(t *testing.T) {
 func TestExpandRefuses(t *testing.T) {
 	for _, e := range []*Experiment{
 		{},
-		{Workloads: []Workload{{Name: "w"}}, Modes: []ModeSpec{{Name: "m"}}, Plan: PlanSpec{Runs: MaxRuns + 1}},
+		{Workloads: []Workload{{Name: "w"}}, Modes: []ModeSpec{{Name: "m"}}, Plan: PlanSpec{Runs: maxRuns + 1}},
 		{Workloads: []Workload{{Name: "w", Command: []string{"{x}"}}}, Modes: []ModeSpec{{Name: "m"}}, Plan: PlanSpec{Runs: 1}},
 	} {
 		if p, err := e.Expand(1); err == nil || p != nil {

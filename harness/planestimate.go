@@ -40,7 +40,7 @@ func (e *Experiment) Estimate(p *Plan) Estimate {
 			each[i] = plusTime(each[i], t.Layers.Sample)
 		}
 		if !t.Load.None() {
-			each[i] = plusTime(each[i], LoadSettle)
+			each[i] = plusTime(each[i], loadSettle)
 		}
 	}
 	for _, r := range p.Runs {

@@ -125,8 +125,8 @@ func (s *timeSum) add(d time.Duration) { s.n++; s.sum += d }
 
 func (s *timeSum) mean() time.Duration { return s.sum / time.Duration(s.n) }
 
-// NewEstimator knows a plan none of whose runs has ended.
-func NewEstimator(p *Plan, idle time.Duration) *Estimator {
+// newEstimator knows a plan none of whose runs has ended.
+func newEstimator(p *Plan, idle time.Duration) *Estimator {
 	e := &Estimator{idle: idle, treatments: make([]treatmentTime, len(p.Treatments))}
 	index := map[string]int{}
 	for i := range p.Treatments {

@@ -13,7 +13,7 @@ func TestEstimator(t *testing.T) {
 	_, p := testExperiment(3, []string{"a", "b"}, isolation.Mode{Name: "m"}, isolation.Mode{Name: "n"})
 	// Treatments: a/m 0, a/n 1, b/m 2, b/n 3; three runs of each.
 	p.Treatments[3].Spec.Expect = 7 * time.Second
-	e := NewEstimator(p, time.Second)
+	e := newEstimator(p, time.Second)
 	want := func(after string, seconds float64, known bool) {
 		t.Helper()
 		left, ok := e.Left()
@@ -43,7 +43,7 @@ func TestEstimator(t *testing.T) {
 }
 
 func TestEstimatorOfAnEmptyPlan(t *testing.T) {
-	if left, ok := NewEstimator(&Plan{}, time.Second).Left(); left != 0 || !ok {
+	if left, ok := newEstimator(&Plan{}, time.Second).Left(); left != 0 || !ok {
 		t.Errorf("%v, %v", left, ok)
 	}
 }

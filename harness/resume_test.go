@@ -400,7 +400,8 @@ func TestKill(t *testing.T) {
 func runVictim(t *testing.T, dir string, said map[string]bool) bool {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestVictim$", "-test.count=1")
-	cmd.Env = append(os.Environ(), victimDir+"="+dir)
+	// What is killed removes nothing: its temporary files go with this test's.
+	cmd.Env = append(os.Environ(), victimDir+"="+dir, "TMPDIR="+t.TempDir())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -286,10 +286,7 @@ func (s *store) close() error {
 	// an attempt that failed half way. A folder that was only looked at has
 	// nothing to give back.
 	if s.manifest != nil {
-		errs = append(errs, s.records.Truncate(s.size))
-	}
-	if s.manifest != nil {
-		errs = append(errs, s.sync(), s.manifest.Close())
+		errs = append(errs, s.records.Truncate(s.size), s.sync(), s.manifest.Close())
 	}
 	errs = append(errs, s.records.Close())
 	return errors.Join(errs...)

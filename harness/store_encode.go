@@ -26,6 +26,16 @@ type lineEncoder struct {
 // error: it should have voided the run before.
 func (e *lineEncoder) encode(r *Record) ([]byte, error) {
 	e.line, e.err = append(e.line[:0], '{'), nil
+	e.place(r)
+	e.outcome(r)
+	e.setting(r)
+	e.measured(r)
+	e.line = append(e.line, '}', '\n')
+	return e.line, e.err
+}
+
+// place writes which run of the plan it was.
+func (e *lineEncoder) place(r *Record) {
 	e.integer("run", r.Run)
 	e.integer("attempt", r.Attempt)
 	e.integer("block", r.Block)
@@ -42,6 +52,10 @@ func (e *lineEncoder) encode(r *Record) ([]byte, error) {
 		e.key("warmup")
 		e.line = append(e.line, "true"...)
 	}
+}
+
+// outcome writes when it began and how it ended.
+func (e *lineEncoder) outcome(r *Record) {
 	e.key("start")
 	e.line = append(e.line, '"')
 	e.line = r.Start.AppendFormat(e.line, time.RFC3339Nano)
@@ -50,6 +64,10 @@ func (e *lineEncoder) encode(r *Record) ([]byte, error) {
 	e.optional("reason", r.Reason)
 	e.integer("exit", r.Exit)
 	e.optional("signal", r.Signal)
+}
+
+// setting writes what it ran under.
+func (e *lineEncoder) setting(r *Record) {
 	e.optional("cpus", r.CPUs)
 	if r.Procs != 0 {
 		e.integer("procs", r.Procs)
@@ -63,6 +81,10 @@ func (e *lineEncoder) encode(r *Record) ([]byte, error) {
 	if len(r.Load) > 0 {
 		e.marshal("load", r.Load)
 	}
+}
+
+// measured writes the numbers, and what describes them.
+func (e *lineEncoder) measured(r *Record) {
 	e.values = sortedKeys(e.values, r.Values)
 	e.numbers("values", e.values, r.Values)
 	if len(r.Iterations) > 0 {
@@ -80,8 +102,6 @@ func (e *lineEncoder) encode(r *Record) ([]byte, error) {
 	}
 	e.optional("shape", r.Shape)
 	e.optional("output", r.Output)
-	e.line = append(e.line, '}', '\n')
-	return e.line, e.err
 }
 
 // key starts a member of the object.

@@ -1,8 +1,8 @@
 package harness
 
-// TailSize is how many of the last bytes of a stream are kept once it is
+// tailSize is how many of the last bytes of a stream are kept once it is
 // longer than its Head.
-const TailSize = 64 << 10
+const tailSize = 64 << 10
 
 // Lost is how many bytes between Head and Tail were thrown away.
 func (s Stream) Lost() int64 { return s.Total - int64(len(s.Head)) - int64(len(s.Tail)) }
@@ -17,7 +17,7 @@ func (s Stream) End(n int) []byte {
 }
 
 // capture keeps what a child writes to one stream in bounded memory: the first
-// limit bytes and, of what follows, the last TailSize.
+// limit bytes and, of what follows, the last tailSize.
 type capture struct {
 	limit int64
 	head  []byte
@@ -34,16 +34,16 @@ func (c *capture) write(p []byte) {
 		c.head = append(c.head, p[:n]...)
 		p = p[n:]
 	}
-	if len(p) > TailSize {
-		p = p[len(p)-TailSize:]
+	if len(p) > tailSize {
+		p = p[len(p)-tailSize:]
 	}
-	if n := min(TailSize-len(c.tail), len(p)); n > 0 {
+	if n := min(tailSize-len(c.tail), len(p)); n > 0 {
 		c.tail = append(c.tail, p[:n]...)
 		p = p[n:]
 	}
 	for len(p) > 0 {
 		n := copy(c.tail[c.next:], p)
-		c.next = (c.next + n) % TailSize
+		c.next = (c.next + n) % tailSize
 		p = p[n:]
 	}
 }
@@ -52,7 +52,7 @@ func (c *capture) write(p []byte) {
 func (c *capture) stream() Stream {
 	s := Stream{Head: c.head, Total: c.total, Tail: c.tail}
 	if c.next > 0 {
-		s.Tail = append(append(make([]byte, 0, TailSize), c.tail[c.next:]...), c.tail[:c.next]...)
+		s.Tail = append(append(make([]byte, 0, tailSize), c.tail[c.next:]...), c.tail[:c.next]...)
 	}
 	return s
 }

@@ -26,7 +26,7 @@ func checkCapture(t *testing.T, all []byte, limit int64, pieces int) {
 	s := c.stream()
 	head := all[:min(int64(len(all)), limit)]
 	tail := all[len(head):]
-	tail = tail[max(0, len(tail)-TailSize):]
+	tail = tail[max(0, len(tail)-tailSize):]
 	if s.Total != int64(len(all)) || !bytes.Equal(s.Head, head) || !bytes.Equal(s.Tail, tail) {
 		t.Errorf("%d bytes in pieces of %d, limit %d: total %d, head %d, tail %d bytes; want %d, %d, %d and the same bytes",
 			len(all), pieces, limit, s.Total, len(s.Head), len(s.Tail), len(all), len(head), len(tail))
@@ -37,9 +37,9 @@ func checkCapture(t *testing.T, all []byte, limit int64, pieces int) {
 }
 
 func TestCapture(t *testing.T) {
-	for _, n := range []int{0, 1, 2, 99, 100, 101, 100 + TailSize, 101 + TailSize, 100 + 3*TailSize + 5} {
+	for _, n := range []int{0, 1, 2, 99, 100, 101, 100 + tailSize, 101 + tailSize, 100 + 3*tailSize + 5} {
 		for _, limit := range []int64{0, 1, 100} {
-			for _, pieces := range []int{1, 3, 4096, TailSize, 2*TailSize + 1} {
+			for _, pieces := range []int{1, 3, 4096, tailSize, 2*tailSize + 1} {
 				checkCapture(t, pattern(n), limit, pieces)
 			}
 		}
@@ -48,9 +48,9 @@ func TestCapture(t *testing.T) {
 
 func FuzzCapture(f *testing.F) {
 	f.Add(100, int64(10), 7)
-	f.Add(TailSize*2, int64(0), TailSize-1)
+	f.Add(tailSize*2, int64(0), tailSize-1)
 	f.Fuzz(func(t *testing.T, n int, limit int64, pieces int) {
-		if n < 0 || n > 4*TailSize || limit < 0 || limit > 4*TailSize || pieces < 1 {
+		if n < 0 || n > 4*tailSize || limit < 0 || limit > 4*tailSize || pieces < 1 {
 			t.Skip()
 		}
 		checkCapture(t, pattern(n), limit, pieces)

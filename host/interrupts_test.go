@@ -11,21 +11,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-)
 
-// testData is a folder of public inputs, or a skip where it is absent.
-func testData(t testing.TB, name string) string {
-	t.Helper()
-	root := os.Getenv("GOSET_TEST_DATA")
-	if root == "" {
-		root = filepath.Join("..", "..", "shared", "data")
-	}
-	path := filepath.Join(root, name)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("public inputs are not here: %v", err)
-	}
-	return path
-}
+	"goset/internal/publicdata"
+)
 
 func mustInterrupts(t testing.TB, text string) *Interrupts {
 	t.Helper()
@@ -351,7 +339,7 @@ func errorsOf(errs ...error) error {
 }
 
 func TestPublicInterrupts(t *testing.T) {
-	dir := testData(t, "interrupts")
+	dir := publicdata.Path(t, "interrupts")
 	text, err := os.ReadFile(filepath.Join(dir, "facts.json"))
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"goset/internal/publicdata"
+
 	"github.com/prometheus/procfs"
 )
 
@@ -12,15 +14,7 @@ import (
 // memory where there is a place. It has 160 rows, since procfs reads no more
 // than 1 MiB of a file.
 func peerRoot(b *testing.B) (root string, size int64) {
-	root, err := os.MkdirTemp("/dev/shm", "goset-bench-")
-	if err != nil {
-		root = b.TempDir()
-	}
-	b.Cleanup(func() {
-		if err := os.RemoveAll(root); err != nil {
-			b.Error(err)
-		}
-	})
+	root = publicdata.MemoryFolder(b)
 	text := bigInterrupts(512, 160)
 	for _, dir := range []string{"proc", "proc/1"} {
 		err := os.MkdirAll(filepath.Join(root, dir), 0o755)

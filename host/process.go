@@ -58,19 +58,11 @@ func (f FS) Thread(pid, tid int) (*Process, error) {
 // Threads are the numbers of a process's threads in ascending order; none when
 // there is no such process. Numbers reach 4194304.
 func (f FS) Threads(pid int) ([]int, error) {
-	dir, err := f.open("proc", strconv.Itoa(pid), "task")
+	threads, err := f.numberNames("proc", strconv.Itoa(pid), "task")
 	if absent(err) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return nil, err
-	}
-	return numbers(names), nil
+	return threads, err
 }
 
 func (f FS) task(dir string) (*Process, error) {
@@ -198,8 +190,11 @@ func parseTaskSchedstat(text string) (*RunQueue, error) {
 }
 
 // pids are the processes that /proc shows, in ascending order.
-func (f FS) pids() ([]int, error) {
-	dir, err := f.open("proc")
+func (f FS) pids() ([]int, error) { return f.numberNames("proc") }
+
+// numberNames are the names of a folder that are numbers, in ascending order.
+func (f FS) numberNames(folder ...string) ([]int, error) {
+	dir, err := f.open(folder...)
 	if err != nil {
 		return nil, err
 	}

@@ -68,15 +68,15 @@ func (f FS) Stat() (*Stat, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := ParseStat(text)
+	s, err := parseStat(text)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s: %v", f.Path("proc/stat"), err)
 	}
 	return s, nil
 }
 
-// ParseStat reads the text of a /proc/stat.
-func ParseStat(text []byte) (*Stat, error) {
+// parseStat reads the text of a /proc/stat.
+func parseStat(text []byte) (*Stat, error) {
 	s := &Stat{CPUs: map[int]CPUTime{}}
 	for line := range bytes.Lines(text) {
 		if err := s.line(strings.TrimRight(string(clipLong(line)), "\n")); err != nil {
@@ -201,7 +201,7 @@ func (f FS) Schedstat() (*Schedstat, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := ParseSchedstat(text)
+	s, err := parseSchedstat(text)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s: %v", f.Path("proc/schedstat"), err)
 	}
@@ -213,8 +213,8 @@ func (f FS) Schedstat() (*Schedstat, error) {
 // kernel 2.6.30 to 6.13, 16 is 6.14, 17 is newer.
 const minSchedstat, maxSchedstat = 15, 17
 
-// ParseSchedstat reads the text of a /proc/schedstat.
-func ParseSchedstat(text []byte) (*Schedstat, error) {
+// parseSchedstat reads the text of a /proc/schedstat.
+func parseSchedstat(text []byte) (*Schedstat, error) {
 	s := &Schedstat{CPUs: map[int]RunQueue{}}
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, maxSmallFile)

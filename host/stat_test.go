@@ -9,10 +9,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"goset/internal/publicdata"
 )
 
 func TestParseStat(t *testing.T) {
-	s, err := ParseStat([]byte("cpu  9 9 9 9\ncpu0 1 2 3 400 5 6 7 8 9 10\ncpu2 1 0 0 9\nintr 5 " + strings.Repeat("0 ", 5000) + "\nctxt 77\nbtime 1000\nprocesses 5\nprocs_running 2\nprocs_blocked 0\nsoftirq 1 2\n"))
+	s, err := parseStat([]byte("cpu  9 9 9 9\ncpu0 1 2 3 400 5 6 7 8 9 10\ncpu2 1 0 0 9\nintr 5 " + strings.Repeat("0 ", 5000) + "\nctxt 77\nbtime 1000\nprocesses 5\nprocs_running 2\nprocs_blocked 0\nsoftirq 1 2\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +34,7 @@ func TestParseStat(t *testing.T) {
 		t.Errorf("Busy = %v", busy)
 	}
 	for _, bad := range []string{"cpu0 1 2 3\n", "cpux 1 2 3 4\n", "cpu0 1 2 3 -4\n", "cpu0 1 2 3 18446744073709551615\n", "cpu+1 1 2 3 4\n", "ctxt many\n", "btime x\n"} {
-		if s, err := ParseStat([]byte(bad)); err == nil || !strings.Contains(err.Error(), strings.TrimSpace(bad)) {
+		if s, err := parseStat([]byte(bad)); err == nil || !strings.Contains(err.Error(), strings.TrimSpace(bad)) {
 			t.Errorf("%q: %v, %v", bad, s, err)
 		}
 	}
@@ -51,13 +53,13 @@ func TestCPUTimeSince(t *testing.T) {
 }
 
 func TestParseSchedstat(t *testing.T) {
-	s, err := ParseSchedstat([]byte("version 17\ntimestamp 4294893466\ncpu0 0 0 0 0 0 0 1336148229 276829728 738\ndomain0 SMT 03 0 0\ncpu3 1 2 3 4 5 6 7 8 9\n"))
+	s, err := parseSchedstat([]byte("version 17\ntimestamp 4294893466\ncpu0 0 0 0 0 0 0 1336148229 276829728 738\ndomain0 SMT 03 0 0\ncpu3 1 2 3 4 5 6 7 8 9\n"))
 	want := &Schedstat{Version: 17, CPUs: map[int]RunQueue{0: {1336148229, 276829728, 738}, 3: {7, 8, 9}}}
 	if err != nil || !reflect.DeepEqual(s, want) {
 		t.Errorf("got %+v, %v", s, err)
 	}
 	for _, bad := range []string{"version 18\n", "version x\n", "cpu0 1 2 3 4 5 6 7 8 9\n", "version 15\ncpu0 1 2 3\n", "version 15\ncpu0 1 2 3 4 5 6 7 8 x\n"} {
-		if s, err := ParseSchedstat([]byte(bad)); err == nil {
+		if s, err := parseSchedstat([]byte(bad)); err == nil {
 			t.Errorf("%q: %+v", bad, s)
 		}
 	}
@@ -66,7 +68,7 @@ func TestParseSchedstat(t *testing.T) {
 // TestGuests reads what kernels 5.10 to 7.3 printed with CPU 3 online and
 // offline.
 func TestGuests(t *testing.T) {
-	dirs, err := filepath.Glob(filepath.Join(testData(t, "guests"), "x86_64-*"))
+	dirs, err := filepath.Glob(filepath.Join(publicdata.Path(t, "guests"), "x86_64-*"))
 	if err != nil || len(dirs) == 0 {
 		t.Fatalf("%d guests, %v", len(dirs), err)
 	}
@@ -101,7 +103,7 @@ func checkGuest(t *testing.T, dir string) {
 	if loc := delta.Row("LOC", 0); loc == nil || len(loc.Counts) != len(off.CPUs) {
 		t.Errorf("no difference of LOC: %+v", loc)
 	}
-	stat, err := ParseStat(read("stat_cpu3off"))
+	stat, err := parseStat(read("stat_cpu3off"))
 	if err != nil || len(stat.CPUs) != len(off.CPUs) || stat.CPUs[0].Steal == nil {
 		t.Errorf("stat: %d CPUs, %v", len(stat.CPUs), err)
 	}
@@ -110,7 +112,7 @@ func checkGuest(t *testing.T, dir string) {
 		t.Errorf("softirqs: %v, %v", soft, err)
 	}
 	if text := read("schedstat"); len(text) > 0 {
-		queues, err := ParseSchedstat(text)
+		queues, err := parseSchedstat(text)
 		if err != nil || len(queues.CPUs) != len(all.CPUs) {
 			t.Errorf("schedstat: %v", err)
 		}
@@ -127,7 +129,7 @@ func FuzzTexts(f *testing.F) {
 	f.Add("1 (a b) S 1 1 1 0 -1 4194560 1 1 1 1 1 1 1 1 20 0 1 0 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 17 3 0 0")
 	f.Add("Cpus_allowed_list:\t0-3\nvoluntary_ctxt_switches:\t1\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		if s, err := ParseStat([]byte(text)); err == nil {
+		if s, err := parseStat([]byte(text)); err == nil {
 			for cpu, times := range s.CPUs {
 				if times.Busy() < 0 && times.User >= 0 && times.User < 1<<58 && times.System < 1<<58 && times.IRQ < 1<<58 && times.SoftIRQ < 1<<58 && times.Nice < 1<<58 {
 					t.Fatalf("CPU %d was busy for %v", cpu, times.Busy())
@@ -136,7 +138,7 @@ func FuzzTexts(f *testing.F) {
 		} else if s != nil {
 			t.Fatal("a value beside an error")
 		}
-		if s, err := ParseSchedstat([]byte(text)); err == nil {
+		if s, err := parseSchedstat([]byte(text)); err == nil {
 			for cpu, q := range s.CPUs {
 				if q.Running < 0 || q.Waiting < 0 {
 					t.Fatalf("CPU %d: %+v", cpu, q)

@@ -1,12 +1,8 @@
 package host
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
-	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -16,6 +12,7 @@ import (
 	"testing"
 
 	"goset/cpulist"
+	"goset/internal/publicdata"
 )
 
 // writeTree makes a root of small files.
@@ -187,71 +184,6 @@ func TestKindsByValue(t *testing.T) {
 	}
 }
 
-// unpack writes an archive of another machine's files below a new folder.
-func unpack(t *testing.T, path string) FS {
-	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	zipped, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	root := memoryDir(t)
-	for archive := tar.NewReader(zipped); ; {
-		h, err := archive.Next()
-		if errors.Is(err, io.EOF) {
-			return FS(root)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(h.Name, "/irq/") {
-			continue // thousands of files that nothing here reads
-		}
-		if err := extract(root, h, archive); err != nil && !errors.Is(err, fs.ErrExist) {
-			t.Fatalf("%s: %v", h.Name, err)
-		}
-	}
-}
-
-// memoryDir is a temporary folder in memory where there is one: 45,000 small
-// files take a disk more than a minute.
-func memoryDir(t *testing.T) string {
-	dir, err := os.MkdirTemp("/dev/shm", "goset-test-")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
-}
-
-func extract(root string, h *tar.Header, from io.Reader) error {
-	path := filepath.Join(root, filepath.Clean("/"+h.Name))
-	switch h.Typeflag {
-	case tar.TypeDir:
-		return os.MkdirAll(path, 0o755)
-	case tar.TypeSymlink:
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		return os.Symlink(h.Linkname, path)
-	case tar.TypeReg:
-		text, err := io.ReadAll(from)
-		if err != nil {
-			return err
-		}
-		return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, text, 0o644))
-	}
-	return nil
-}
-
 type topologyFacts struct {
 	Name, Archive, Online string
 	Present, Possible     *string
@@ -267,7 +199,7 @@ type topologyFacts struct {
 }
 
 func TestPublicTopologies(t *testing.T) {
-	dir := testData(t, "sysfs")
+	dir := publicdata.Path(t, "sysfs")
 	text, err := os.ReadFile(filepath.Join(dir, "facts.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -278,7 +210,7 @@ func TestPublicTopologies(t *testing.T) {
 	}
 	for _, want := range facts {
 		t.Run(want.Name, func(t *testing.T) {
-			root := unpack(t, filepath.Join(dir, want.Archive))
+			root := FS(publicdata.Unpack(t, filepath.Join(dir, want.Archive)))
 			top, err := root.Topology()
 			if err != nil {
 				t.Fatal(err)

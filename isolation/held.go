@@ -12,7 +12,7 @@ import (
 // Held is what is held for one run: made before its child starts, asked while
 // the child lives, released after.
 //
-// The order of calls is Apply, Start, ReadBack any number of times, Release,
+// The order of calls is Session.Apply, Start, ReadBack any number of times, Release,
 // States. Held is not safe for concurrent use.
 type Held struct {
 	cpus    cpulist.Set // empty: unpinned
@@ -36,14 +36,12 @@ type readBacks struct {
 	narrowed  string      // the first thread that kept to a part of the CPUs
 }
 
-// Apply is Session.Apply for modes whose layers change nothing but the child.
-func Apply(m Mode, cpus cpulist.Set) (*Held, error) { return (*Session)(nil).Apply(m, cpus) }
-
 // Apply brings the machine into the state that the mode asks for, on the CPUs
 // that were chosen for this run; no CPUs: unpinned. The error joins one
 // *Unsupported for each layer that cannot be had and is not optional, and then
 // nothing is changed. The threads of this process keep off the CPUs until
-// Release.
+// Release. A nil Session is enough for modes whose layers change nothing but the
+// child.
 func (s *Session) Apply(m Mode, cpus cpulist.Set) (*Held, error) {
 	key := sharedKey(m, cpus)
 	if err := s.leave(key); err != nil {

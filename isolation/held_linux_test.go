@@ -17,6 +17,9 @@ import (
 	"goset/host"
 )
 
+// applyAlone is Apply for modes whose layers change nothing but the child.
+func applyAlone(m Mode, cpus cpulist.Set) (*Held, error) { return (*Session)(nil).Apply(m, cpus) }
+
 // twoCPUs returns the CPUs of this process, of which the tests need two.
 func twoCPUs(t *testing.T) cpulist.Set {
 	t.Helper()
@@ -196,7 +199,7 @@ func end(t *testing.T, cmd *exec.Cmd, in io.Closer) {
 }
 
 func TestHeldUnpinned(t *testing.T) {
-	h, err := Apply(Mode{Name: "unpinned"}, cpulist.Set{})
+	h, err := applyAlone(Mode{Name: "unpinned"}, cpulist.Set{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +226,7 @@ func TestHeldReadsBack(t *testing.T) {
 		{"moved away", cpus, allowed.Minus(cpus), false, "was allowed on CPU"},
 		{"narrowed", allowed, cpus, true, "kept to CPU "},
 	} {
-		h, err := Apply(Mode{CPUs: test.asked.String()}, test.asked)
+		h, err := applyAlone(Mode{CPUs: test.asked.String()}, test.asked)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -257,7 +260,7 @@ func TestHeldThatNobodyReadBackIsNotHeld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := Apply(Mode{CPUs: cpus.String()}, cpus)
+	h, err := applyAlone(Mode{CPUs: cpus.String()}, cpus)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +275,7 @@ func TestHeldThatNobodyReadBackIsNotHeld(t *testing.T) {
 func TestStartThatFails(t *testing.T) {
 	allowed := twoCPUs(t)
 	cpus := cpulist.Of(allowed.First())
-	h, err := Apply(Mode{CPUs: cpus.String()}, cpus)
+	h, err := applyAlone(Mode{CPUs: cpus.String()}, cpus)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,15 +304,15 @@ func TestStartThatFails(t *testing.T) {
 
 func TestApplyRefuses(t *testing.T) {
 	var u *Unsupported
-	if _, err := Apply(Mode{Fence: true}, cpulist.Set{}); !errors.As(err, &u) || u.Layer != "fence" {
+	if _, err := applyAlone(Mode{Fence: true}, cpulist.Set{}); !errors.As(err, &u) || u.Layer != "fence" {
 		t.Errorf("a layer that is not there: %v", err)
 	}
 	lacking := cpulist.Of(8000)
 	m := Mode{CPUs: "8000", Fence: true}
-	if _, err := Apply(m, lacking); !errors.As(err, &u) || u.Layer != "cpus" {
+	if _, err := applyAlone(m, lacking); !errors.As(err, &u) || u.Layer != "cpus" {
 		t.Errorf("a CPU that is not there: %v", err)
 	}
-	h, err := Apply(m.BestEffort(), lacking)
+	h, err := applyAlone(m.BestEffort(), lacking)
 	if err != nil {
 		t.Fatal(err)
 	}

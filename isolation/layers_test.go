@@ -136,3 +136,29 @@ func TestCheckCPUs(t *testing.T) {
 		}
 	}
 }
+
+// TestChangesMachine: no layer that needs the journal is forgotten, and none
+// that acts on the child alone takes the machine.
+func TestChangesMachine(t *testing.T) {
+	no, yes := false, true
+	for _, test := range []struct {
+		mode Mode
+		want bool
+	}{
+		{Mode{}, false}, {Mode{CPUs: "0", Wrap: []string{"env"}}, false}, {Mode{Nice: new(int)}, false}, {Mode{FIFO: 1}, false},
+		{Mode{ASLR: &no}, false}, {Mode{StableEnv: true}, false}, {Mode{EnvSize: 4096}, false}, {Mode{THP: "never"}, false}, {Mode{User: "nobody"}, false},
+		{Mode{Cgroup: "true"}, true}, {Mode{Shield: true}, true}, {Mode{Fence: true}, true}, {Mode{Steer: true}, true},
+		{Mode{Governor: "performance"}, true}, {Mode{Frequency: "base"}, true}, {Mode{Turbo: &no}, true},
+		{Mode{SMT: &no}, true}, {Mode{SMT: &yes}, true}, {Mode{Memory: "1GiB"}, true}, {Mode{CPUQuota: "50%"}, true},
+	} {
+		if got := test.mode.ChangesMachine(); got != test.want {
+			t.Errorf("%+v: %t", test.mode, got)
+		}
+		r := &applied{mode: test.mode}
+		for _, st := range stages() {
+			if l := st.layer(r); l != nil && changesMachine(l) && !test.want {
+				t.Errorf("layer %q of %+v needs the journal", l.key(), test.mode)
+			}
+		}
+	}
+}

@@ -49,6 +49,14 @@ type Mode struct {
 	Optional []string
 }
 
+// ChangesMachine is true for a mode with a layer that reaches beyond the task
+// itself: a Session has to be open for it. A fence is one: its siblings are
+// nobody else's meanwhile.
+func (m Mode) ChangesMachine() bool {
+	return m.Cgroup != "" || m.Shield || m.Fence || m.Steer || m.Governor != "" || m.Frequency != "" ||
+		m.Turbo != nil || m.SMT != nil || m.Memory != "" || m.CPUQuota != ""
+}
+
 // Unsupported is the typed error for a layer that cannot be had: because this
 // machine, this kernel or this user lacks something, or because this version
 // does not have the layer.

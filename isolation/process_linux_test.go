@@ -3,6 +3,7 @@ package isolation
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"runtime"
@@ -95,7 +96,7 @@ func TestLayersOfTheChild(t *testing.T) {
 	} {
 		t.Run(test.layer+"="+test.achieved, func(t *testing.T) {
 			needs(t, test.mode)
-			h, err := Apply(test.mode, cpulist.Set{})
+			h, err := applyAlone(test.mode, cpulist.Set{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,12 +119,15 @@ func TestLayersOfTheChild(t *testing.T) {
 // Where autogroups are on, the nice value of a task counts against other
 // sessions only when its autogroup has it too.
 func TestNiceReachesTheAutogroup(t *testing.T) {
-	if text, err := os.ReadFile("/proc/sys/kernel/sched_autogroup_enabled"); err != nil || string(text) != "1\n" {
+	switch text, err := os.ReadFile("/proc/sys/kernel/sched_autogroup_enabled"); {
+	case errors.Is(err, fs.ErrNotExist), err == nil && string(text) == "0\n":
 		t.Skipf("unsupported here: no autogroups (%q, %v)", text, err)
+	case err != nil:
+		t.Fatal(err)
 	}
 	m := Mode{Nice: ptr(-7)}
 	needs(t, m)
-	h, err := Apply(m, cpulist.Set{})
+	h, err := applyAlone(m, cpulist.Set{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +175,7 @@ func TestLayersOfTheChildThatDoNotHold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := Apply(test.mode, cpus)
+		h, err := applyAlone(test.mode, cpus)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +210,7 @@ func TestUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := Apply(Mode{User: "nobody"}, cpulist.Set{})
+	h, err := applyAlone(Mode{User: "nobody"}, cpulist.Set{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +254,7 @@ func TestUserThatIsNotThere(t *testing.T) {
 func TestTHPIsPutBack(t *testing.T) {
 	needs(t, Mode{THP: "never"})
 	before := thpDisabled(t)
-	h, err := Apply(Mode{THP: "never"}, cpulist.Set{})
+	h, err := applyAlone(Mode{THP: "never"}, cpulist.Set{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +287,7 @@ func TestCommandRefuses(t *testing.T) {
 		if optional {
 			m = m.BestEffort()
 		}
-		h, err := Apply(m, cpulist.Set{})
+		h, err := applyAlone(m, cpulist.Set{})
 		if err != nil {
 			t.Fatal(err)
 		}

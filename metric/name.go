@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// MaxName is the longest metric name, in bytes.
-const MaxName = 200
+// maxName is the longest metric name, in bytes.
+const maxName = 200
 
 // CheckName says whether a name is fit for a metric. Names go into CSV cells,
-// JSON keys and tables: they are printable UTF-8 of at most MaxName bytes,
+// JSON keys and tables: they are printable UTF-8 of at most maxName bytes,
 // with single blanks and only inside, and do not begin with a character that
 // makes a spreadsheet take the cell for a formula. A writer of the Go
 // benchmark format has to replace the blanks.
@@ -20,8 +20,8 @@ func CheckName(name string) error {
 	switch {
 	case name == "":
 		return fmt.Errorf("metric name is empty")
-	case len(name) > MaxName:
-		return fmt.Errorf("metric name must have at most %d bytes, got %d", MaxName, len(name))
+	case len(name) > maxName:
+		return fmt.Errorf("metric name must have at most %d bytes, got %d", maxName, len(name))
 	case name != CleanName(name):
 		return fmt.Errorf("metric name must be printable, with single blanks inside, and not begin with one of %s, got %q", formula, name)
 	}
@@ -66,7 +66,7 @@ func CleanName(name string) string {
 
 // clean is the quick way out for the names that need nothing.
 func clean(name string) bool {
-	if name == "" || len(name) > MaxName || strings.IndexByte("=+-@ ", name[0]) >= 0 || name[len(name)-1] == ' ' {
+	if name == "" || len(name) > maxName || strings.IndexByte("=+-@ ", name[0]) >= 0 || name[len(name)-1] == ' ' {
 		return false
 	}
 	for i := 0; i < len(name); i++ {
@@ -80,12 +80,12 @@ func clean(name string) bool {
 
 // shorten cuts s at a character and puts the fingerprint of whole behind it.
 func shorten(s, whole string) string {
-	if len(s) <= MaxName {
+	if len(s) <= maxName {
 		return s
 	}
 	h := fnv.New32a()
 	h.Write([]byte(whole)) // a hash never fails to write
-	cut := MaxName - len("~00000000")
+	cut := maxName - len("~00000000")
 	for !utf8.RuneStart(s[cut]) {
 		cut--
 	}

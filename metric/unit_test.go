@@ -143,7 +143,7 @@ func TestScaleKeepsCallersSlice(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	long := strings.Repeat("x", MaxName)
+	long := strings.Repeat("x", maxName)
 	for _, c := range []struct{ name, clean string }{
 		{"wall", "wall"},
 		{"p99 latency", "p99 latency"},
@@ -169,7 +169,7 @@ func TestNames(t *testing.T) {
 		}
 	}
 	a, b := CleanName(long+"a"), CleanName(long+"b")
-	if a == b || len(a) > MaxName {
+	if a == b || len(a) > maxName {
 		t.Errorf("long names became %q and %q", a, b)
 	}
 }

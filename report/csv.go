@@ -123,12 +123,12 @@ func iterationFixed() (before, after []string) {
 	return []string{"run", "attempt", "block", "workload", "mode"}, []string{"metric", "unit", "iteration", "value"}
 }
 
-// RunsCSV writes one line per run attempt and metric, void, failed and warm-up
+// runsCSV writes one line per run attempt and metric, void, failed and warm-up
 // runs too. A run without a value has one line with an empty metric. The
 // columns that no run may have, factors and counters, stand between and after the fixed
 // ones. previous is the treatment that ran before; empty for the first run.
 // start is RFC 3339 with nanoseconds. d is of the same source.
-func RunsCSV(ctx context.Context, w io.Writer, d *Data, src Source) error {
+func runsCSV(ctx context.Context, w io.Writer, d *Data, src Source) error {
 	p := &perRun{d: d, runs: w}
 	if err := p.runHeader(); err != nil {
 		return err
@@ -136,9 +136,9 @@ func RunsCSV(ctx context.Context, w io.Writer, d *Data, src Source) error {
 	return src.Each(ctx, p.run)
 }
 
-// IterationsCSV writes one line per iteration of every run attempt; iterations count
+// iterationsCSV writes one line per iteration of every run attempt; iterations count
 // from 1 within their run and metric. d is of the same source.
-func IterationsCSV(ctx context.Context, w io.Writer, d *Data, src Source) error {
+func iterationsCSV(ctx context.Context, w io.Writer, d *Data, src Source) error {
 	p := &perRun{d: d, iterations: csv.NewWriter(w)}
 	p.iterationHeader()
 	if d.iterations { // or a reading of all records would yield nothing

@@ -205,7 +205,7 @@ func TestRunsCSV(t *testing.T) {
 		t.Fatal(err)
 	}
 	var buf bytes.Buffer
-	if err := RunsCSV(t.Context(), &buf, d, b.rs); err != nil {
+	if err := runsCSV(t.Context(), &buf, d, b.rs); err != nil {
 		t.Fatal(err)
 	}
 	head, _, _ := strings.Cut(buf.String(), "\n")
@@ -307,7 +307,7 @@ func TestWriteAllKeepsOldOnFault(t *testing.T) {
 	}
 	fault := errors.New("line 7 is no record")
 	err = writeFile(dir, "runs.csv", func(w io.Writer) error {
-		return errors.Join(RunsCSV(t.Context(), w, d, b.rs), fault)
+		return errors.Join(runsCSV(t.Context(), w, d, b.rs), fault)
 	})
 	if !errors.Is(err, fault) {
 		t.Errorf("error %v", err)

@@ -12,11 +12,13 @@
 //
 //  1. [Collect] reads a [Source] once and keeps, for every treatment and metric,
 //     the column of per-run values in time order.
-//  2. [Data.Tables] summarises the columns (package stats) into [Table] values:
-//     numbers in base units, with footnotes, and no text layout.
-//  3. The inks render tables: [Text], [Markdown], [SummaryCSV], [JSON]. Only inks
-//     for people scale units; CSV and JSON keep base units and full digits.
+//  2. [Data.Document] summarises the columns (package stats) into [Table] values,
+//     numbers in base units, with footnotes, and no text layout, and says what
+//     they show together.
+//  3. The inks render a [Document]: [TextDocument], [MarkdownDocument], [GitHub],
+//     [LaTeX], [JSONDocument], [SummaryCSV], [ContrastsCSV], [HTML]. Only inks for
+//     people scale units; CSV and JSON keep base units and full digits.
 //  4. [WriteAll] writes the derived files of a result folder. Those with a row
-//     per run ([RunsCSV], [IterationsCSV]) stream through the records again,
-//     so their memory does not grow with the experiment.
+//     per run (runs.csv, iterations.csv.gz) stream through the records again, so
+//     their memory does not grow with the experiment.
 package report

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -29,8 +30,9 @@ type External struct {
 	records    []harness.Record
 	treatments []harness.Treatment
 	index      map[string]int
-	counts     map[int]int // runs so far, by treatment
-	notes      []string    // what was not read, by file
+	counts     map[int]int       // runs so far, by treatment
+	files      map[string]string // the file that a mode is of
+	notes      []string          // what was not read, by file
 }
 
 // maxExternal bounds an external file in bytes.
@@ -57,6 +59,32 @@ func (x *External) Add(path string, text []byte, files int) error {
 			return fmt.Errorf("cannot read %s", x.notes[len(x.notes)-1])
 		}
 		return fmt.Errorf("cannot read %q: no result in it is a Go benchmark line (\"BenchmarkX 100 5 ns/op\") or of hyperfine's JSON", path)
+	}
+	return x.claim(path, mode, x.records[before:])
+}
+
+// claim makes the modes of records those of one file: two files of one mode
+// would be pooled as if they were one sample.
+func (x *External) claim(path, stem string, records []harness.Record) error {
+	if x.files == nil {
+		x.files = map[string]string{}
+	}
+	modes := map[string]bool{}
+	for i := range records {
+		modes[records[i].Mode] = true
+	}
+	for _, mode := range slices.Sorted(maps.Keys(modes)) {
+		if other, taken := x.files[mode]; taken {
+			hint := "give the files different names"
+			switch {
+			case path == other:
+				hint = "give it once"
+			case mode != stem:
+				hint = "their results say so themselves; give one file, or the result folders to goset-bench compare"
+			}
+			return fmt.Errorf("cannot tell %q from %q: both have results of mode %q (%s)", path, other, mode, hint)
+		}
+		x.files[mode] = path
 	}
 	return nil
 }

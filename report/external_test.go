@@ -109,6 +109,31 @@ func TestExternalHyperfine(t *testing.T) {
 	}
 }
 
+// TestExternalModesOfTwoFiles: what would be pooled in silence is refused.
+func TestExternalModesOfTwoFiles(t *testing.T) {
+	keyed := "mode: quiet\n" + goBench
+	for _, c := range []struct {
+		names [2]string
+		text  string
+		want  string // part of the error; "": none
+	}{
+		{[2]string{"old.txt", "new.txt"}, goBench, ""},
+		{[2]string{"old.txt", "old.txt"}, goBench, "give it once"},
+		{[2]string{"monday/bench.txt", "tuesday/bench.txt"}, goBench, `cannot tell "tuesday/bench.txt" from "monday/bench.txt": both have results of mode "bench"`},
+		{[2]string{"monday.txt", "tuesday.txt"}, keyed, `both have results of mode "quiet" (their results say so`},
+		{[2]string{"monday/a.json", "tuesday/a.json"}, hyperfine, "give the files different names"},
+	} {
+		var x External
+		if err := x.Add(c.names[0], []byte(c.text), 2); err != nil {
+			t.Fatal(err)
+		}
+		err := x.Add(c.names[1], []byte(c.text), 2)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, want %q", c.names, err, c.want)
+		}
+	}
+}
+
 func TestExternalFaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                "no result in it",

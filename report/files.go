@@ -22,11 +22,6 @@ func WriteAll(ctx context.Context, dir string, src Source, opts Options) error {
 	if err != nil {
 		return err
 	}
-	return WriteData(ctx, dir, d, src, opts)
-}
-
-// WriteData is WriteAll for a caller that has collected the records already.
-func WriteData(ctx context.Context, dir string, d *Data, src Source, opts Options) error {
 	doc, err := d.Document(opts)
 	if err != nil {
 		return err
@@ -34,7 +29,8 @@ func WriteData(ctx context.Context, dir string, d *Data, src Source, opts Option
 	return WriteDocument(ctx, dir, d, doc, src, opts)
 }
 
-// WriteDocument is WriteData for a caller that has made the document already.
+// WriteDocument is WriteAll for a caller that has collected the records and made
+// the document already.
 func WriteDocument(ctx context.Context, dir string, d *Data, doc *Document, src Source, opts Options) error {
 	// Those that read the records again are written beside the others, which
 	// only look at d; a source is read once at a time.
@@ -42,7 +38,7 @@ func WriteDocument(ctx context.Context, dir string, d *Data, doc *Document, src 
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		again = errors.Join(
-			writeFile(dir, "runs.csv", func(w io.Writer) error { return RunsCSV(ctx, w, d, src) }),
+			writeFile(dir, "runs.csv", func(w io.Writer) error { return runsCSV(ctx, w, d, src) }),
 			writeFile(dir, "iterations.csv.gz", func(w io.Writer) error { return compressed(ctx, w, d, src) }),
 		)
 	})
@@ -71,7 +67,7 @@ func compressed(ctx context.Context, w io.Writer, d *Data, src Source) error {
 	if err != nil {
 		return err
 	}
-	if err := IterationsCSV(ctx, z, d, src); err != nil {
+	if err := iterationsCSV(ctx, z, d, src); err != nil {
 		return err
 	}
 	return z.Close()

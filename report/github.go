@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 
@@ -13,7 +14,7 @@ import (
 // is MarkdownDocument's.
 func GitHub(w io.Writer, d *Document) error {
 	b := bufio.NewWriter(w)
-	if title := firstOf(d.Title, d.Experiment); title != "" {
+	if title := cmp.Or(d.Title, d.Experiment); title != "" {
 		fmt.Fprintf(b, "## %s\n\n", escapeMarkdown(title))
 	}
 	markdownGates(b, d.Gates)

@@ -93,7 +93,7 @@ func newPageView(p *Page) (*pageView, error) {
 	}
 	doc := p.Document
 	v := &pageView{
-		Title: firstOf(doc.Title, doc.Experiment, "Report"), Subtitle: subtitle(p), Scope: doc.Scope, Legend: pageLegend(doc),
+		Title: cmp.Or(doc.Title, doc.Experiment, "Report"), Subtitle: subtitle(p), Scope: doc.Scope, Legend: pageLegend(doc),
 		LeftText: p.leftText(), SelfCheck: doc.SelfCheck, Notes: doc.Notes, Gates: doc.Gates, Rules: doc.Rules, Suite: fold(suiteFindings(doc)),
 		CSS: template.CSS(pageCSS), JS: template.JS(pageJS), D3: template.JS(pageD3), Data: template.HTML(packed),
 	}

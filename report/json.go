@@ -1,9 +1,6 @@
 package report
 
 import (
-	"encoding/json"
-	"io"
-
 	"goset/harness"
 	"goset/metric"
 )
@@ -52,18 +49,6 @@ type jsonExcluded struct {
 type jsonNote struct {
 	Text string   `json:"text"`
 	Rows []string `json:"rows"`
-}
-
-// JSON writes tables as an array of objects, in base units and full digits.
-func JSON(w io.Writer, tables []Table) error {
-	out := make([]jsonTable, len(tables))
-	for i := range tables {
-		out[i] = tableJSON(&tables[i])
-	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(out)
 }
 
 func tableJSON(t *Table) jsonTable {

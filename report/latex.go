@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -14,7 +15,7 @@ import (
 func LaTeX(w io.Writer, doc *Document) error {
 	b := bufio.NewWriter(w)
 	b.WriteString(latexHead)
-	fmt.Fprintf(b, "\\title{%s}\n\\author{}\n\\date{}\n\\begin{document}\n\\maketitle\n\\thispagestyle{plain}\n", escapeLaTeX(firstOf(doc.Title, doc.Experiment, "Report")))
+	fmt.Fprintf(b, "\\title{%s}\n\\author{}\n\\date{}\n\\begin{document}\n\\maketitle\n\\thispagestyle{plain}\n", escapeLaTeX(cmp.Or(doc.Title, doc.Experiment, "Report")))
 	latexFindings(b, doc)
 	for i := range doc.Tables {
 		latexTable(b, &doc.Tables[i], i == 0 || doc.Tables[i-1].Name() != doc.Tables[i].Name())

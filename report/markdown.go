@@ -2,26 +2,17 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 )
 
-// Markdown writes tables in GitHub's dialect.
-func Markdown(w io.Writer, tables []Table, opts Options) error {
-	b := bufio.NewWriter(w)
-	if title := firstOf(opts.Title, opts.Experiment); title != "" {
-		fmt.Fprintf(b, "# %s\n\n", escapeMarkdown(title))
-	}
-	markdownTables(b, tables)
-	return b.Flush()
-}
-
 // MarkdownDocument writes a whole report in GitHub's dialect.
 func MarkdownDocument(w io.Writer, d *Document) error {
 	b := bufio.NewWriter(w)
-	if title := firstOf(d.Title, d.Experiment); title != "" {
+	if title := cmp.Or(d.Title, d.Experiment); title != "" {
 		fmt.Fprintf(b, "# %s\n\n", escapeMarkdown(title))
 	}
 	markdownGates(b, d.Gates)
@@ -144,15 +135,6 @@ func markdownContrasts(b *bufio.Writer, t *Table, f format) {
 		}
 	}
 	b.WriteString("\n")
-}
-
-func firstOf(ss ...string) string {
-	for _, s := range ss {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
 }
 
 func markdownTable(b *bufio.Writer, t *Table, withExcluded bool) {

@@ -10,10 +10,10 @@ import (
 	"goset/metric"
 )
 
-// MaxPageRuns is how many run attempts the page and the plots show one by
+// maxPageRuns is how many run attempts the page and the plots show one by
 // one. Above it whole blocks are left out evenly, and the page says so; every
 // number of a table is of all runs all the same.
-const MaxPageRuns = 20_000
+const maxPageRuns = 20_000
 
 // Bounds of the columns beside a run, and of all their numbers together, so
 // that a page of 10,000 runs stays below 2 MB. What is left out is in runs.csv.
@@ -76,10 +76,10 @@ type runCollector struct {
 type runPlace struct{ set, row int }
 
 // RunSets reads all records of src, which d was collected from, once more.
-// limit is the number of attempts to keep; 0: MaxPageRuns.
+// limit is the number of attempts to keep; 0: maxPageRuns.
 func (d *Data) RunSets(ctx context.Context, src Source, opts Options, limit int) ([]*RunSet, error) {
 	if limit == 0 {
-		limit = MaxPageRuns
+		limit = maxPageRuns
 	}
 	c := &runCollector{place: map[int]runPlace{}, left: limit, spare: limit / 10}
 	total := 0

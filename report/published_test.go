@@ -15,10 +15,10 @@ const (
 	generatedEnd   = "<!-- generated: end -->\n"
 )
 
-// TestPublished holds docs/published.md to what Published computes.
+// TestPublished holds docs/published.md to what writePublished computes.
 func TestPublished(t *testing.T) {
 	var want bytes.Buffer
-	if err := Published(&want); err != nil {
+	if err := writePublished(&want); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(publishedDoc)

@@ -93,7 +93,7 @@ func TestBoundedMemory(t *testing.T) {
 			high = max(high, now.HeapAlloc)
 			return len(p), nil
 		})
-		if err := RunsCSV(t.Context(), w, d, synthetic{n}); err != nil {
+		if err := runsCSV(t.Context(), w, d, synthetic{n}); err != nil {
 			t.Fatal(err)
 		}
 		return high - before.HeapAlloc

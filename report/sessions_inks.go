@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -153,7 +154,7 @@ func SessionsLaTeX(w io.Writer, s *Sessions) error {
 	b := bufio.NewWriter(w)
 	v := s.view()
 	b.WriteString(latexHead)
-	fmt.Fprintf(b, "\\title{%s}\n\\author{}\n\\date{}\n\\begin{document}\n\\maketitle\n\\thispagestyle{plain}\n", escapeLaTeX(firstOf(v.title, "Report")))
+	fmt.Fprintf(b, "\\title{%s}\n\\author{}\n\\date{}\n\\begin{document}\n\\maketitle\n\\thispagestyle{plain}\n", escapeLaTeX(cmp.Or(v.title, "Report")))
 	latexViewLines(b, v.lines)
 	for i := range v.parts {
 		fmt.Fprintf(b, "\\section*{%s}\n", escapeLaTeX(v.parts[i].Heading))
@@ -215,5 +216,5 @@ func SessionsHTML(w io.Writer, s *Sessions) error {
 		Lines                []viewLine
 		Parts                []viewPart
 		CSS                  template.CSS
-	}{firstOf(v.title, "Report"), v.legend, v.scope, v.lines, v.parts, template.CSS(pageCSS)})
+	}{cmp.Or(v.title, "Report"), v.legend, v.scope, v.lines, v.parts, template.CSS(pageCSS)})
 }

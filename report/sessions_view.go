@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -53,7 +54,7 @@ const levelsLegend = "Kalibera and Jones (2013): sd of rounds and of sessions ar
 	"where T² < 0 the rounds that 5 sessions need for it; for the spread never fewer than 6 rounds. Below 6 rounds a session has no interval of its own."
 
 func (s *Sessions) view() *sessionsView {
-	v := &sessionsView{title: firstOf(s.Title, s.Experiment), scope: s.Scope}
+	v := &sessionsView{title: cmp.Or(s.Title, s.Experiment), scope: s.Scope}
 	for _, text := range s.SelfCheck {
 		v.lines = append(v.lines, viewLine{text, Clear, true})
 	}

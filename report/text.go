@@ -84,24 +84,9 @@ func iterationColumns(better metric.Direction) []shown {
 	}...)
 }
 
-// Text writes tables for a terminal.
-func Text(w io.Writer, tables []Table, opts TextOptions) error {
-	if opts.Width == 0 {
-		opts.Width = defaultWidth
-	}
-	opts.Width = max(opts.Width, minWidth)
-	p := &textInk{w: bufio.NewWriter(w), opts: opts}
-	p.tables(tables)
-	return p.w.Flush()
-}
-
 // TextDocument writes a whole report for a terminal.
 func TextDocument(w io.Writer, d *Document, opts TextOptions) error {
-	if opts.Width == 0 {
-		opts.Width = defaultWidth
-	}
-	opts.Width = max(opts.Width, minWidth)
-	p := &textInk{w: bufio.NewWriter(w), opts: opts}
+	p := newTextInk(w, opts)
 	p.head(d)
 	p.tables(d.Tables)
 	p.foot(d)
@@ -232,6 +217,14 @@ func hasIterations(t *Table) bool {
 type textInk struct {
 	w    *bufio.Writer
 	opts TextOptions
+}
+
+func newTextInk(w io.Writer, opts TextOptions) *textInk {
+	if opts.Width == 0 {
+		opts.Width = defaultWidth
+	}
+	opts.Width = max(opts.Width, minWidth)
+	return &textInk{w: bufio.NewWriter(w), opts: opts}
 }
 
 func (p *textInk) line(s string) {

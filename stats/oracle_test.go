@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"sort"
 	"testing"
+
+	"goset/internal/publicdata"
 )
 
 // oracleCase is one case of stats-oracle.json: inputs and outputs computed
@@ -49,14 +50,7 @@ type oracleInput struct {
 // TestOracle maps every kind to the public function that answers it. An
 // unknown kind fails: the schema may grow, silence may not.
 func TestOracle(t *testing.T) {
-	root := os.Getenv("GOSET_TEST_DATA")
-	if root == "" {
-		root = filepath.Join("..", "..", "shared", "data")
-	}
-	raw, err := os.ReadFile(filepath.Join(root, "stats", "stats-oracle.json"))
-	if os.IsNotExist(err) {
-		t.Skipf("no oracle at %s", root)
-	}
+	raw, err := os.ReadFile(publicdata.Path(t, "stats/stats-oracle.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,29 +108,16 @@ func countOf(n float64) Value {
 	return defined(math.Ceil(n - 1e-9))
 }
 
-// PowerShift is the power of the signed-rank test with n blocks against a
-// shift of delta, in sds of the blocks' differences, by Student's noncentral law
-// and the test's efficiency.
-func PowerShift(delta float64, n int, alpha float64) (Value, error) {
-	if math.IsNaN(delta) || math.IsInf(delta, 0) {
-		return Value{}, &ArgumentError{Name: "shift", Rule: "finite", Got: delta}
-	}
-	if !(alpha > 0 && alpha < 1) {
-		return Value{}, &ArgumentError{Name: "level", Rule: "between 0 and 1", Got: alpha}
-	}
-	if n < 3 {
-		return undefined("n ≥ 3 needed"), nil
-	}
-	return defined(powerShift(math.Abs(delta), n, criticalT(n, alpha), alpha)), nil
-}
-
 // effective is the sample size at which Student's test has the power of the
 // signed-rank test with n blocks.
 func effective(n int) float64 { return float64(n) * signedRankEfficiency }
 
 func criticalT(n int, alpha float64) float64 { return studentQuantile(1-alpha/2, effective(n)-1) }
 
-// powerShift leaves out the far tail, which a shift that matters never reaches.
+// powerShift is the power of the signed-rank test with n blocks against a shift
+// of delta, in sds of the blocks' differences, by Student's noncentral law and
+// the test's efficiency. It leaves out the far tail, which a shift that matters
+// never reaches.
 func powerShift(delta float64, n int, critical, alpha float64) float64 {
 	ncp := delta * math.Sqrt(effective(n))
 	switch {

@@ -134,27 +134,27 @@ func (f *family) reap(i int) error {
 	if status.Exited() && status.ExitStatus() == 0 && word == statusDone {
 		return nil
 	}
-	return fmt.Errorf("cannot run kernel %q: child %d of %d %s", f.kernel, i+1, len(f.pids), f.cause(status, word, i))
+	return fmt.Errorf("cannot run kernel %q: child %d of %d %w", f.kernel, i+1, len(f.pids), f.cause(status, word, i))
 }
 
 // cause tells why a child ended too early.
-func (f *family) cause(status syscall.WaitStatus, word uint64, i int) string {
+func (f *family) cause(status syscall.WaitStatus, word uint64, i int) error {
 	errno := syscall.Errno(uint32(word))
 	switch {
 	case status.Signaled() && status.Signal() == syscall.SIGKILL:
-		return "was killed (out of memory, a limit, or by hand)"
+		return errors.New("was killed (out of memory, a limit, or by hand)")
 	case status.Signaled():
-		return "was ended by a signal: " + status.Signal().String()
+		return fmt.Errorf("was ended by a signal: %v", status.Signal())
 	case word>>32 == stepMap:
-		return fmt.Sprintf("cannot map %d bytes: %v", f.children[i].private, errno)
+		return fmt.Errorf("cannot map %d bytes: %v", f.children[i].private, errno)
 	case word>>32 == stepHuge:
-		return fmt.Sprintf("cannot ask for huge pages: madvise: %v; leave out -hugepages", errno)
+		return fmt.Errorf("cannot ask for huge pages: madvise: %v: %w", errno, ErrNoHugePages)
 	case word>>32 == stepDeathSig:
-		return fmt.Sprintf("cannot bind its life to its parent's: prctl: %v", errno)
+		return fmt.Errorf("cannot bind its life to its parent's: prctl: %v", errno)
 	case word>>32 == stepOrphan:
-		return "lost its parent before it began"
+		return errors.New("lost its parent before it began")
 	}
-	return fmt.Sprintf("ended early with status %d", status.ExitStatus())
+	return fmt.Errorf("ended early with status %d", status.ExitStatus())
 }
 
 // end kills and reaps what is still there. A child that is not reaped keeps

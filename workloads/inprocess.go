@@ -12,7 +12,7 @@ import (
 // children cannot be had, and for tests.
 func measureInProcess(m Measurement) (*Result, error) {
 	if m.HugePages {
-		return nil, fmt.Errorf("cannot use huge pages for kernel %q inside the Go process; leave out -hugepages", m.Kernel)
+		return nil, fmt.Errorf("cannot use huge pages for kernel %q inside the Go process: %w", m.Kernel, ErrNoHugePages)
 	}
 	const most = 1 << 46 // what make can be asked for without a panic
 	if m.Private > most {

@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 )
@@ -50,6 +51,9 @@ func (r *Result) Nanoseconds(iteration int64, section int) float64 {
 	return float64(r.Slowest[iteration*int64(r.Sections)+int64(section)])
 }
 
+// ErrNoHugePages says that this system gives none.
+var ErrNoHugePages = errors.New("the system gives none (on Linux see /sys/kernel/mm/transparent_hugepage/enabled); leave out -hugepages")
+
 // Measure runs the kernel and returns when the last child has ended. No child
 // outlives it, nor the process, whatever ends them.
 func Measure(m Measurement) (*Result, error) {
@@ -62,7 +66,7 @@ func Measure(m Measurement) (*Result, error) {
 	}
 	res, err := measureForked(m)
 	if err == nil && m.HugePages && res.HugeKiB == 0 {
-		return nil, fmt.Errorf("cannot use huge pages for kernel %q: Linux gave none (see /sys/kernel/mm/transparent_hugepage/enabled); leave out -hugepages", m.Kernel)
+		return nil, fmt.Errorf("cannot use huge pages for kernel %q: %w", m.Kernel, ErrNoHugePages)
 	}
 	return res, err
 }

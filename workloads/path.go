@@ -26,3 +26,21 @@ func ResolvePath(kernel, want string) (string, error) {
 	rule := "must be auto or what this machine can run: " + strings.Join(paths, ", ")
 	return "", &ParamError{Kernel: kernel, Param: "path", Rule: rule, Value: want}
 }
+
+// The paths as a word of a child's arguments.
+const (
+	CodePortable = iota
+	CodeAVX2
+	CodeAVX512
+)
+
+// PathCode is the word of a path that [ResolvePath] gave.
+func PathCode(path string) uint64 {
+	switch path {
+	case PathAVX512:
+		return CodeAVX512
+	case PathAVX2:
+		return CodeAVX2
+	}
+	return CodePortable
+}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -78,50 +77,16 @@ func (a *app) aaRun(cmd *cobra.Command, name string, f *aaFlags) error {
 		set = append(set, "plan.runs="+aaRuns)
 	}
 	set = append(set, "plan.control=true", "plan.skip="+otherModes(e))
-	e, opt, err := src.load(prefs, set)
-	if err != nil {
-		return err
-	}
-	w, err := a.newWork(cmd.Context(), prefs)
-	if err != nil {
-		return err
-	}
-	defer w.close()
-	packages, err := w.prepareGo(cmd.Context(), e, true)
-	if err != nil {
-		return err
-	}
-	if len(packages) > 0 {
-		if e, opt, err = src.load(prefs, slices.Concat(set, packages)); err != nil {
-			return err
-		}
-	}
-	plan, err := makePlan(e)
-	if err != nil {
-		return err
-	}
-	if err := w.admit(e); err != nil {
-		return err
-	}
-	dir, err := resultFolder(f.output, prefs.text("results", defaultResults), e.Name+"-aa", time.Now())
-	if err != nil {
-		return err
-	}
-	s := w.session(e, dir)
-	s.Plan, s.Provenance = plan, provenance(src, opt)
-	w.after = func(ctx context.Context, results *harness.Results) error {
+	return a.runTrial(cmd, prefs, src, &trial{set: set, output: f.output, suffix: "-aa", table: &f.table, after: func(ctx context.Context, results *harness.Results, style tableStyle) error {
 		opt, err := f.table.options(results.Manifest)
 		if err != nil {
 			return err
 		}
-		if err := report.WriteAll(ctx, dir, results, opt); err != nil {
+		if err := report.WriteAll(ctx, results.Dir, results, opt); err != nil {
 			return failed(err)
 		}
-		return a.aaReport(ctx, results, f, w.table)
-	}
-	return w.execute(cmd.Context(), &f.table, func(ctx context.Context) (harness.Summary, error) {
-		return harness.Execute(ctx, s)
-	})
+		return a.aaReport(ctx, results, f, style)
+	}})
 }
 
 // otherModes is the plan.skip that leaves only the baseline of what the

@@ -61,14 +61,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	root.SetArgs(cli.OneDash(args))
 	root.SetIn(stdin)
-	out := &checkedWriter{w: stdout}
+	out := &cli.CheckedWriter{Writer: stdout}
 	root.SetOut(out)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	var e *exitError
 	known := errors.As(err, &e)
-	if out.err != nil && !known {
-		err = failed(fmt.Errorf("cannot print: %v", out.err))
+	if out.Err != nil && !known {
+		err = failed(fmt.Errorf("cannot print: %v", out.Err))
 		known = errors.As(err, &e)
 	}
 	if err == nil {
@@ -78,9 +78,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		// cobra's own errors are all about what was typed.
 		e = &exitError{exitUsage, err}
 	}
-	if e.err != errSaid {
-		fmt.Fprintf(stderr, "goset-bench: %v\n", e.err)
-	}
+	fmt.Fprintf(stderr, "goset-bench: %v\n", e.err)
 	if e.code == exitUsage && e == err {
 		return e.code
 	}
@@ -89,24 +87,6 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	return e.code
 }
-
-// checkedWriter remembers the first error of its writer: cobra drops those of
-// help texts, and a list that no disk took is not done.
-type checkedWriter struct {
-	w   io.Writer
-	err error
-}
-
-func (c *checkedWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	if c.err == nil {
-		c.err = err
-	}
-	return n, err
-}
-
-// errSaid is for failures whose message is already on the terminal.
-var errSaid = errors.New("said")
 
 // root builds the command tree anew for every call: nothing is global.
 func (a *app) root() *cobra.Command {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"goset/internal/clitest"
+
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -34,7 +36,7 @@ func TestWithoutLinux(t *testing.T) {
 			}
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": clitest.Exits},
 	})
 }
 

@@ -31,6 +31,10 @@ func (a *app) listCommand() *cobra.Command {
 
 // list prints the three kinds of thing that other commands take by name.
 func (a *app) list(w io.Writer, results string) error {
+	width := 0 // of the names of both lists
+	for _, name := range experiments.Names() {
+		width = max(width, len(name))
+	}
 	fmt.Fprintln(w, "experiments (goset-bench run NAME, or a file of your own):")
 	for _, name := range experiments.Names() {
 		text, err := experiments.Read(name)
@@ -41,11 +45,11 @@ func (a *app) list(w io.Writer, results string) error {
 		if err != nil {
 			return failed(err)
 		}
-		fmt.Fprintf(w, "  %-14s %s\n", name, e.Title)
+		fmt.Fprintf(w, "  %-*s  %s\n", width, name, e.Title)
 	}
 	fmt.Fprintln(w, "kernels (goset-bench workload NAME -h):")
 	for _, k := range harness.Kernels() {
-		fmt.Fprintf(w, "  %-14s %s\n", k.Name, kernelParams(k))
+		fmt.Fprintf(w, "  %-*s  %s\n", width, k.Name, kernelParams(k))
 	}
 	return listResults(w, results)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -112,13 +113,13 @@ func limitsOf(e *harness.Experiment, prefs *preferences) (limits, error) {
 func (here limits) refuse(e *harness.Experiment) error {
 	switch {
 	case len(here.kernels) > 0:
-		return failed(fmt.Errorf("this machine cannot run experiment %q:\n%w", e.Name, errors.Join(here.kernels...)))
+		return failed(fmt.Errorf("cannot run experiment %q here:\n%w", e.Name, errors.Join(here.kernels...)))
 	case here.unlisted != nil:
 		return failed(fmt.Errorf("cannot list the packages of experiment %q here: %w", e.Name, here.unlisted))
 	case len(here.loads) > 0:
-		return failed(fmt.Errorf("this machine has no place for the load that experiment %q asks for", e.Name))
+		return failed(fmt.Errorf("cannot run experiment %q here: there is no place for the load that it asks for", e.Name))
 	case here.layers.Err() != nil:
-		return failed(fmt.Errorf("this machine cannot hold %s that experiment %q asks for", counted(len(here.layers.Refused()), "layer"), e.Name))
+		return failed(fmt.Errorf("cannot hold %s of experiment %q here (-best-effort goes on without)", counted(len(here.layers.Refused()), "layer"), e.Name))
 	}
 	return nil
 }
@@ -195,13 +196,17 @@ func counted(n int, noun string) string {
 // A workload whose time nobody stated is unknown, never nought.
 func printTimes(out *bufio.Writer, e *harness.Experiment, p *harness.Plan) {
 	est := e.Estimate(p)
+	width := 0
+	for i := range p.Treatments {
+		width = max(width, utf8.RuneCountInString(p.Treatments[i].Label()))
+	}
 	for i := range p.Treatments {
 		t := &p.Treatments[i]
 		took := "unknown time"
 		if d := est.Runs[i]; d >= 0 {
 			took = "about " + d.Round(10*time.Millisecond).String()
 		}
-		fmt.Fprintf(out, "  %-40s %s a run\n", t.Label(), took)
+		fmt.Fprintf(out, "  %-*s  %s a run\n", width, t.Label(), took)
 	}
 	idle := round(time.Duration(len(p.Runs)) * e.Plan.Idle)
 	if est.Known() {

@@ -111,7 +111,23 @@ func (a *app) runExperiment(cmd *cobra.Command, args []string, f *runFlags) erro
 
 // runSource runs a source to its end.
 func (a *app) runSource(cmd *cobra.Command, prefs *preferences, src source, f *runFlags) error {
-	e, opt, err := src.load(prefs, f.set)
+	return a.runTrial(cmd, prefs, src, &trial{set: f.set, output: f.output, table: &f.table})
+}
+
+// trial is how a source is run, and what comes of it.
+type trial struct {
+	set    []string // overrides of the experiment's keys
+	output string   // result folder; "": a new one
+	suffix string   // of a new folder's name
+	table  *tableFlags
+	// after reports on the folder instead of the tables; nil: the tables.
+	after func(context.Context, *harness.Results, tableStyle) error
+}
+
+// runTrial takes the machine, refuses what cannot be run here, and runs the
+// rest.
+func (a *app) runTrial(cmd *cobra.Command, prefs *preferences, src source, t *trial) error {
+	e, opt, err := src.load(prefs, t.set)
 	if err != nil {
 		return err
 	}
@@ -120,12 +136,13 @@ func (a *app) runSource(cmd *cobra.Command, prefs *preferences, src source, f *r
 		return err
 	}
 	defer w.close()
+	w.after = t.after
 	packages, err := w.prepareGo(cmd.Context(), e, true)
 	if err != nil {
 		return err
 	}
 	if len(packages) > 0 {
-		if e, opt, err = src.load(prefs, slices.Concat(f.set, packages)); err != nil {
+		if e, opt, err = src.load(prefs, slices.Concat(t.set, packages)); err != nil {
 			return err
 		}
 	}
@@ -136,14 +153,13 @@ func (a *app) runSource(cmd *cobra.Command, prefs *preferences, src source, f *r
 	if err := w.admit(e); err != nil {
 		return err
 	}
-	dir, err := resultFolder(f.output, prefs.text("results", defaultResults), e.Name, time.Now())
+	dir, err := resultFolder(t.output, prefs.text("results", defaultResults), e.Name+t.suffix, time.Now())
 	if err != nil {
 		return err
 	}
 	s := w.session(e, dir)
-	s.Plan = plan
-	s.Provenance = provenance(src, opt)
-	return w.execute(cmd.Context(), &f.table, func(ctx context.Context) (harness.Summary, error) {
+	s.Plan, s.Provenance = plan, provenance(src, opt)
+	return w.execute(cmd.Context(), t.table, func(ctx context.Context) (harness.Summary, error) {
 		return harness.Execute(ctx, s)
 	})
 }

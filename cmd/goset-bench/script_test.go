@@ -6,10 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"goset/internal/clitest"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -59,7 +60,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":     exits,
+			"exits":     clitest.Exits,
 			"recompute": recompute,
 			"waitfile":  waitFile,
 			"waitgone":  waitGone,
@@ -71,26 +72,6 @@ func TestScripts(t *testing.T) {
 // podmanWorks tries the engine: one that is there cannot always start anything.
 func podmanWorks() bool {
 	return exec.Command("podman", "run", "--rm", "--network=none", "--cpuset-cpus=0", "--cpus=1", "--memory=512m", "--rootfs", "/:O", "/bin/true").Run() == nil
-}
-
-// exits runs a command and holds it to an exit code: exits 2 goset-bench run.
-// testscript itself tells nought from the rest only.
-func exits(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits CODE COMMAND [ARG...]")
-	}
-	want, err := strconv.Atoi(args[0])
-	ts.Check(err)
-	err = ts.Exec(args[1], args[2:]...)
-	got := 0
-	if e, ok := err.(*exec.ExitError); ok {
-		got = e.ExitCode()
-	} else if err != nil {
-		ts.Fatalf("cannot run %q: %v", args[1:], err)
-	}
-	if got != want {
-		ts.Fatalf("%q exited with %d, want %d", args[1:], got, want)
-	}
 }
 
 // waitFile waits until a file is there: waitfile NAME.

@@ -133,14 +133,11 @@ format, so that benchstat reads it too. Experiments start kernels this way.`,
 }
 
 func kernelNames() string {
-	names := ""
-	for i, k := range harness.Kernels() {
-		if i > 0 {
-			names += ", "
-		}
-		names += k.Name
+	var names []string
+	for _, k := range harness.Kernels() {
+		names = append(names, k.Name)
 	}
-	return names
+	return strings.Join(names, ", ")
 }
 
 func (a *app) kernelCommand(k harness.Kernel) *cobra.Command {

@@ -49,12 +49,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root := a.root()
 	root.SetArgs(cli.OneDash(args))
 	root.SetIn(stdin)
-	help := &latch{Writer: stdout}
+	help := &cli.CheckedWriter{Writer: stdout}
 	root.SetOut(help)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
-		err = help.failed
+		err = help.Err
 	}
 	if err == nil {
 		return 0
@@ -70,21 +70,6 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		fmt.Fprintf(stderr, "Try '%s -h'.\n", cmd.CommandPath())
 	}
 	return exitFailed
-}
-
-// latch keeps the first failure of what the command tree itself writes, which
-// lets it pass: help and version.
-type latch struct {
-	io.Writer
-	failed error
-}
-
-func (l *latch) Write(p []byte) (int, error) {
-	n, err := l.Writer.Write(p)
-	if l.failed == nil {
-		l.failed = err
-	}
-	return n, err
 }
 
 // root builds the command tree anew for every call: nothing is global.

@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"goset/internal/clitest"
 	"goset/isolation"
 )
 
@@ -52,27 +51,7 @@ func TestScripts(t *testing.T) {
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
-		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exits": clitest.Exits},
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})
-}
-
-// exits runs a command and holds it to an exit code: exits 3 goset -- ./task.
-// testscript itself tells nought from the rest only.
-func exits(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits CODE COMMAND [ARG...]")
-	}
-	want, err := strconv.Atoi(args[0])
-	ts.Check(err)
-	err = ts.Exec(args[1], args[2:]...)
-	got := 0
-	if e, ok := err.(*exec.ExitError); ok {
-		got = e.ExitCode()
-	} else if err != nil {
-		ts.Fatalf("cannot run %q: %v", args[1:], err)
-	}
-	if got != want {
-		ts.Fatalf("%q exited with %d, want %d", strings.Join(args[1:], " "), got, want)
-	}
 }

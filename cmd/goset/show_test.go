@@ -1,15 +1,11 @@
 package main
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,21 +14,8 @@ import (
 	"testing"
 
 	"goset/cpulist"
+	"goset/internal/publicdata"
 )
-
-// testData is a folder of public inputs, or a skip where it is absent.
-func testData(t testing.TB, name string) string {
-	t.Helper()
-	root := os.Getenv("GOSET_TEST_DATA")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "data")
-	}
-	path := filepath.Join(root, name)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("public inputs are not here: %v", err)
-	}
-	return path
-}
 
 func readFacts(t *testing.T, file string, facts any) {
 	t.Helper()
@@ -85,7 +68,7 @@ type shown struct {
 }
 
 func TestShowsPublicInterrupts(t *testing.T) {
-	dir := testData(t, "interrupts")
+	dir := publicdata.Path(t, "interrupts")
 	var facts []struct {
 		File, Error string
 		NCPUs       int `json:"n_cpus"`
@@ -137,7 +120,7 @@ func TestShowsPublicInterrupts(t *testing.T) {
 }
 
 func TestShowsPublicMachines(t *testing.T) {
-	dir := testData(t, "sysfs")
+	dir := publicdata.Path(t, "sysfs")
 	var facts []machineFacts
 	readFacts(t, filepath.Join(dir, "facts.json"), &facts)
 	if len(facts) == 0 {
@@ -145,7 +128,7 @@ func TestShowsPublicMachines(t *testing.T) {
 	}
 	for _, want := range facts {
 		t.Run(want.Name, func(t *testing.T) {
-			s, code, stderr := goset(t, "-sysroot", unpack(t, filepath.Join(dir, want.Archive)))
+			s, code, stderr := goset(t, "-sysroot", publicdata.Unpack(t, filepath.Join(dir, want.Archive)))
 			if code != 0 {
 				t.Errorf("exit %d: %s", code, stderr)
 			}
@@ -237,7 +220,7 @@ func normal(list *string) string {
 // TestShowsPublicLists puts masks and lists that kernels printed where goset
 // reads them.
 func TestShowsPublicLists(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(testData(t, "cpulists"), "mask_list_pairs.tsv"))
+	text, err := os.ReadFile(filepath.Join(publicdata.Path(t, "cpulists"), "mask_list_pairs.tsv"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,53 +258,4 @@ func normalText(list string) string {
 		return err.Error()
 	}
 	return set.String()
-}
-
-// unpack writes an archive of another machine's files below a new folder, in
-// memory where there is a place: 45,000 small files take a disk a minute.
-func unpack(t *testing.T, archive string) string {
-	t.Helper()
-	root, err := os.MkdirTemp("/dev/shm", "goset-test-")
-	if err != nil {
-		root = t.TempDir()
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(root); err != nil {
-			t.Error(err)
-		}
-	})
-	file, err := os.Open(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	zipped, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for r := tar.NewReader(zipped); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return root
-		}
-		if err == nil && !strings.Contains(h.Name, "/irq/") {
-			err = extract(filepath.Join(root, filepath.Clean("/"+h.Name)), h, r)
-		}
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			t.Fatal(err)
-		}
-	}
-}
-
-func extract(path string, h *tar.Header, from io.Reader) error {
-	switch h.Typeflag {
-	case tar.TypeDir:
-		return os.MkdirAll(path, 0o755)
-	case tar.TypeSymlink:
-		return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.Symlink(h.Linkname, path))
-	case tar.TypeReg:
-		text, err := io.ReadAll(from)
-		return errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, text, 0o644))
-	}
-	return nil
 }

@@ -62,8 +62,8 @@ func (m *machine) topology() []string {
 	}
 	fields := []string{
 		"online", set(m.CPUs.Online) + " of possible " + set(m.CPUs.Possible),
-		"packages", counted(len(m.Packages)) + " with " + counted(dies) + " dies",
-		"cores", counted(len(m.Cores)) + " with up to " + counted(threads) + " threads",
+		"packages", counted(len(m.Packages)) + " with " + things(dies, "die", "dies"),
+		"cores", counted(len(m.Cores)) + " with up to " + things(threads, "thread", "threads"),
 	}
 	var kinds, nodes []string
 	for _, k := range m.Kinds {
@@ -82,6 +82,14 @@ func counted(n int) string {
 		return absent
 	}
 	return fmt.Sprint(n)
+}
+
+// things is counted with its noun.
+func things(n int, one, many string) string {
+	if n == 0 {
+		return absent + " " + many
+	}
+	return plural(n, one, many)
 }
 
 // caches counts the caches of each level, type and size.

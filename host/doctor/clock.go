@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -276,7 +277,7 @@ func thermal(c *Case) []Finding {
 	var parts []string
 	f.List = InOrder
 	for _, z := range t.Zones {
-		text := fmt.Sprintf("%s %.0f °C", orElse(z.Name, z.Path), z.Celsius)
+		text := fmt.Sprintf("%s %.0f °C", cmp.Or(z.Name, z.Path), z.Celsius)
 		if z.Limit != nil {
 			text += fmt.Sprintf(" of %.0f °C", *z.Limit)
 			if z.Celsius > *z.Limit-nearLimit {
@@ -313,11 +314,4 @@ func counted(n int, one, many string) string {
 		return "1 " + one
 	}
 	return strconv.Itoa(n) + " " + many
-}
-
-func orElse(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }

@@ -184,8 +184,9 @@ func unwatched(s *host.Survey, file, why string) []Finding {
 	return []Finding{{List: CannotTell, Value: file + " was not read twice: this is another machine's", Why: why, File: file}}
 }
 
-// clocksources that every reading of the time goes to the kernel for, or to a
-// device: a microsecond instead of 20 ns (arch/*/kernel, clocksource/).
+// slowClock is true of a clocksource that every reading of the time goes to the
+// kernel for, or to a device: a microsecond instead of 20 ns (arch/*/kernel,
+// clocksource/).
 func slowClock(name string) bool {
 	return slices.Contains([]string{"hpet", "acpi_pm", "jiffies", "pit", "refined-jiffies", "xen", "hyperv_clocksource_msr"}, name)
 }

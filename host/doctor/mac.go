@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -124,7 +125,7 @@ func macPinning(c *MacCase) Finding {
 	f := Finding{List: Advice, Value: "not to be had", Why: "macOS puts threads where it likes, and moves them: modes that name CPUs are refused, only repetition and order within rounds help"}
 	var levels []string
 	for _, l := range c.Mac.Levels {
-		levels = append(levels, fmt.Sprintf("%d %s", l.CPUs, orElse(l.Name, "unnamed")))
+		levels = append(levels, fmt.Sprintf("%d %s", l.CPUs, cmp.Or(l.Name, "unnamed")))
 	}
 	if len(levels) > 1 {
 		f.Value += "; " + strings.Join(levels, " and ") + " cores"

@@ -87,3 +87,19 @@ func Color(want string, w io.Writer) (bool, error) {
 	}
 	return false, fmt.Errorf("cannot use color = %q: want auto, always or never", want)
 }
+
+// CheckedWriter keeps the first error of its writer: the command tree drops
+// those of its help texts, and a list that no disk took is not done.
+type CheckedWriter struct {
+	io.Writer
+	Err error
+}
+
+// Write writes on, whatever failed before.
+func (c *CheckedWriter) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	if c.Err == nil {
+		c.Err = err
+	}
+	return n, err
+}

@@ -12,7 +12,7 @@ import (
 func TestArchive(t *testing.T) {
 	cpio, err := exec.LookPath("cpio")
 	if err != nil {
-		t.Skip("no cpio to read the archive with")
+		need(t, &Unavailable{"cpio", "apt-get install cpio"})
 	}
 	a := newArchive()
 	a.dir("/empty")

@@ -2,139 +2,63 @@
 package main
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"time"
+
+	"goset/scripts/bench"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 func run(args []string, stdout, stderr io.Writer) int {
-	fs := flag.NewFlagSet("bench-goset", flag.ContinueOnError)
-	fs.SetOutput(stderr)
-	pairs := fs.Int("pairs", 200, "pairs of goset and taskset, alternating")
-	seconds := fs.Int("seconds", 20, "how long the housekeeper is watched")
-	if err := fs.Parse(args); err != nil {
-		return 2
-	}
-	b := &bench{out: stdout}
-	if err := b.all(*pairs, *seconds); err != nil {
-		fmt.Fprintf(stderr, "bench-goset: %v\n", err)
-		return 1
-	}
-	if b.missed > 0 {
-		fmt.Fprintf(stdout, "%d targets missed\n", b.missed)
-		return 1
-	}
-	return 0
-}
-
-// bench holds the tool that is measured and the targets it missed.
-type bench struct {
-	out    io.Writer
-	tool   string
-	missed int
-}
-
-func (b *bench) all(pairs, seconds int) (err error) {
-	dir, err := os.MkdirTemp("", "bench-goset-")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if e := os.RemoveAll(dir); err == nil {
-			err = e
+	flags := flag.NewFlagSet("bench-goset", flag.ContinueOnError)
+	pairs := flags.Int("pairs", 200, "pairs of goset and taskset, alternating")
+	seconds := flags.Int("seconds", 20, "how long the housekeeper is watched")
+	return bench.Run(flags, "goset", args, stdout, stderr, func(b *bench.Bench) error {
+		if err := overhead(b, *pairs); err != nil {
+			return err
 		}
-	}()
-	b.tool = filepath.Join(dir, "goset")
-	build := exec.Command("go", "build", "-o", b.tool, "./cmd/goset")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("cannot build goset: %v\n%s", err, out)
-	}
-	if err := b.overhead(pairs); err != nil {
-		return err
-	}
-	if err := b.parsing(); err != nil {
-		return err
-	}
-	return b.housekeeper(seconds)
-}
-
-// most and least print a figure with its bound and count a miss.
-func (b *bench) most(name string, got, bound float64, unit string) {
-	b.verdict(name, got, "at most", bound, unit, got <= bound)
-}
-
-func (b *bench) least(name string, got, bound float64, unit string) {
-	b.verdict(name, got, "at least", bound, unit, got >= bound)
-}
-
-func (b *bench) verdict(name string, got float64, word string, bound float64, unit string, ok bool) {
-	verdict := "ok"
-	if !ok {
-		verdict = "MISSED"
-		b.missed++
-	}
-	fmt.Fprintf(b.out, "%-58s %9.3f %s (%s %g) %s\n", name, got, unit, word, bound, verdict)
-}
-
-// timed runs a command to its end.
-func timed(argv ...string) (wall, cpu time.Duration, err error) {
-	cmd := exec.Command(argv[0], argv[1:]...)
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	start := time.Now()
-	err = cmd.Run()
-	wall = time.Since(start)
-	if err != nil {
-		return 0, 0, fmt.Errorf("cannot run %q: %v\n%s", argv, err, said.Bytes())
-	}
-	return wall, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
+		if err := parsing(b); err != nil {
+			return err
+		}
+		return housekeeper(b, *seconds)
+	})
 }
 
 // overhead alternates goset and taskset, so that a change of the machine hits
 // both, and takes the median of the differences.
-func (b *bench) overhead(pairs int) error {
+func overhead(b *bench.Bench, pairs int) error {
 	cpu := "1"
-	if _, _, err := timed("taskset", "-c", cpu, "true"); err != nil {
+	if _, err := bench.Measure("", "taskset", "-c", cpu, "true"); err != nil {
 		cpu = "0"
 	}
 	var ours, theirs, above []float64
 	for range pairs {
-		our, _, err := timed(b.tool, "-sample", "0", "--", "true")
+		our, err := bench.Measure("", b.Tool, "-sample", "0", "--", "true")
 		if err != nil {
 			return err
 		}
-		their, _, err := timed("taskset", "-c", cpu, "true")
+		their, err := bench.Measure("", "taskset", "-c", cpu, "true")
 		if err != nil {
 			return err
 		}
-		ours, theirs, above = append(ours, ms(our)), append(theirs, ms(their)), append(above, ms(our-their))
+		ours, theirs, above = append(ours, bench.Milliseconds(our.Wall)), append(theirs, bench.Milliseconds(their.Wall)), append(above, bench.Milliseconds(our.Wall-their.Wall))
 	}
-	fmt.Fprintf(b.out, "goset -sample 0 -- true %.2f ms, taskset -c %s true %.2f ms (medians of %d)\n", median(ours), cpu, median(theirs), pairs)
-	b.most("goset -sample 0 -- true above taskset", median(above), 8, "ms")
+	fmt.Fprintf(b.Out, "goset -sample 0 -- true %.2f ms, taskset -c %s true %.2f ms (medians of %d)\n", bench.Median(ours), cpu, bench.Median(theirs), pairs)
+	b.Most("goset -sample 0 -- true above taskset", bench.Median(above), 8, "ms")
 	return nil
-}
-
-func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
-func median(xs []float64) float64 {
-	s := slices.Sorted(slices.Values(xs))
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
 // parsing runs the benchmarks of the parser and of its peer in one process, in
 // turns, and takes the best of each: what else the machine does can only make
 // either slower.
-func (b *bench) parsing() error {
+func parsing(b *bench.Bench) error {
 	out, err := exec.Command("go", "test", "-run", "^$", "-bench", "Interrupts(Parse|ParsePeer|Procfs)$", "-count", "5", "-cpu", "1", "./host").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("cannot run the benchmarks: %v\n%s", err, out)
@@ -153,19 +77,19 @@ func (b *bench) parsing() error {
 	if speed["InterruptsProcfs"] == 0 {
 		return fmt.Errorf("no benchmark of the peer in:\n%s", out)
 	}
-	b.least("poll of 512 CPUs and 1,000 rows", speed["InterruptsParse"]/1000, 1, "GB/s")
-	b.most("its allocations", allocs["InterruptsParse"], 0, "")
-	b.least("the same over prometheus/procfs", speed["InterruptsParsePeer"]/speed["InterruptsProcfs"], 10, "×")
+	b.Least("poll of 512 CPUs and 1,000 rows", speed["InterruptsParse"]/1000, 1, "GB/s")
+	b.Most("its allocations", allocs["InterruptsParse"], 0, "")
+	b.Least("the same over prometheus/procfs", speed["InterruptsParsePeer"]/speed["InterruptsProcfs"], 10, "×")
 	return nil
 }
 
 // housekeeper compares a long and a short run of the same task: what starting
 // and ending cost falls out.
-func (b *bench) housekeeper(seconds int) error {
+func housekeeper(b *bench.Bench, seconds int) error {
 	const short = 2
 	at := func(n int) (time.Duration, error) {
-		_, cpu, err := timed(b.tool, "-sample", "0", "-interval", "100ms", "-quiet", "--", "sleep", strconv.Itoa(n))
-		return cpu, err
+		u, err := bench.Measure("", b.Tool, "-sample", "0", "-interval", "100ms", "-quiet", "--", "sleep", strconv.Itoa(n))
+		return u.CPU, err
 	}
 	first, err := at(short)
 	if err != nil {
@@ -175,6 +99,6 @@ func (b *bench) housekeeper(seconds int) error {
 	if err != nil {
 		return err
 	}
-	b.most("housekeeper at 100 ms, of one CPU", 100*(second-first).Seconds()/float64(seconds), 0.2, "%")
+	b.Most("housekeeper at 100 ms, of one CPU", 100*(second-first).Seconds()/float64(seconds), 0.2, "%")
 	return nil
 }

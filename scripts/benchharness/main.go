@@ -3,120 +3,48 @@
 package main
 
 import (
-	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"syscall"
-	"time"
+
+	"goset/scripts/bench"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 func run(args []string, stdout, stderr io.Writer) int {
-	fs := flag.NewFlagSet("bench-harness", flag.ContinueOnError)
-	fs.SetOutput(stderr)
-	rounds := fs.Int("rounds", 5, "rounds of goset-bench and hyperfine, alternating")
-	records := fs.Int("records", 1_000_000, "records of the report, runs of the plan")
-	if err := fs.Parse(args); err != nil {
-		return 2
-	}
-	b := &bench{out: stdout}
-	if err := b.all(*rounds, *records); err != nil {
-		fmt.Fprintf(stderr, "bench-harness: %v\n", err)
-		return 1
-	}
-	if b.missed > 0 {
-		fmt.Fprintf(stdout, "%d targets missed\n", b.missed)
-		return 1
-	}
-	return 0
-}
-
-// bench holds the folder of one measurement and the targets it missed.
-type bench struct {
-	out    io.Writer
-	dir    string
-	tool   string
-	missed int
-}
-
-func (b *bench) all(rounds, records int) (err error) {
-	if b.dir, err = os.MkdirTemp("", "bench-harness-"); err != nil {
-		return err
-	}
-	defer func() {
-		if e := os.RemoveAll(b.dir); err == nil {
-			err = e
+	flags := flag.NewFlagSet("bench-harness", flag.ContinueOnError)
+	rounds := flags.Int("rounds", 5, "rounds of goset-bench and hyperfine, alternating")
+	records := flags.Int("records", 1_000_000, "records of the report, runs of the plan")
+	return bench.Run(flags, "goset-bench", args, stdout, stderr, func(b *bench.Bench) error {
+		if err := againstHyperfine(b, *rounds); err != nil {
+			return err
 		}
-	}()
-	b.tool = filepath.Join(b.dir, "goset-bench")
-	if out, err := exec.Command("go", "build", "-o", b.tool, "./cmd/goset-bench").CombinedOutput(); err != nil {
-		return fmt.Errorf("cannot build goset-bench: %v\n%s", err, out)
-	}
-	if err := b.againstHyperfine(rounds); err != nil {
-		return err
-	}
-	if err := b.plan(records); err != nil {
-		return err
-	}
-	return b.report(records)
-}
-
-// target prints a figure with its bound and counts a miss.
-func (b *bench) target(name string, got, bound float64, unit string) {
-	verdict := "ok"
-	if got > bound {
-		verdict = "MISSED"
-		b.missed++
-	}
-	fmt.Fprintf(b.out, "%-52s %9.3f %s (at most %g) %s\n", name, got, unit, bound, verdict)
-}
-
-// usage is what a whole process took.
-type usage struct {
-	wall   time.Duration
-	memory float64 // GiB, peak of the process
-}
-
-// measure runs a command to its end; what it prints goes to a buffer that is
-// shown when it fails.
-func measure(dir string, argv ...string) (usage, error) {
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir = dir
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = io.Discard, &said
-	start := time.Now()
-	err := cmd.Run()
-	u := usage{wall: time.Since(start)}
-	if err != nil {
-		return u, fmt.Errorf("cannot run %q: %v\n%s", argv, err, said.Bytes())
-	}
-	if r, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		u.memory = float64(r.Maxrss) / (1 << 20) // Linux: KiB
-	}
-	return u, nil
+		if err := plan(b, *records); err != nil {
+			return err
+		}
+		return report(b, *records)
+	})
 }
 
 // againstHyperfine alternates the two tools, so that a change of the machine
 // hits both, and compares medians over the rounds.
-func (b *bench) againstHyperfine(rounds int) error {
+func againstHyperfine(b *bench.Bench, rounds int) error {
 	var total, median []float64 // ours over hyperfine's
 	for i := range rounds {
-		out := filepath.Join(b.dir, "true-"+strconv.Itoa(i))
-		ours, err := measure(b.dir, b.tool, "run", "-runs", "1000", "-warmup", "0", "-set", "plan.control=false", "-modes", "unpinned", "-quiet", "-o", out, "--", "true")
+		out := filepath.Join(b.Dir, "true-"+strconv.Itoa(i))
+		ours, err := bench.Measure(b.Dir, b.Tool, "run", "-runs", "1000", "-warmup", "0", "-set", "plan.control=false", "-modes", "unpinned", "-quiet", "-o", out, "--", "true")
 		if err != nil {
 			return err
 		}
-		exported := filepath.Join(b.dir, "hyperfine.json")
-		theirs, err := measure(b.dir, "hyperfine", "-N", "--runs", "1000", "--style", "none", "--export-json", exported, "true")
+		exported := filepath.Join(b.Dir, "hyperfine.json")
+		theirs, err := bench.Measure(b.Dir, "hyperfine", "-N", "--runs", "1000", "--style", "none", "--export-json", exported, "true")
 		if err != nil {
 			return err
 		}
@@ -128,21 +56,14 @@ func (b *bench) againstHyperfine(rounds int) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(b.out, "round %d: total %.0f ms and hyperfine %.0f ms, median wall of true %.1f and %.1f µs\n",
-			i+1, ms(ours.wall), ms(theirs.wall), our*1e6, their*1e6)
-		total = append(total, ours.wall.Seconds()/theirs.wall.Seconds())
+		fmt.Fprintf(b.Out, "round %d: total %.0f ms and hyperfine %.0f ms, median wall of true %.1f and %.1f µs\n",
+			i+1, bench.Milliseconds(ours.Wall), bench.Milliseconds(theirs.Wall), our*1e6, their*1e6)
+		total = append(total, ours.Wall.Seconds()/theirs.Wall.Seconds())
 		median = append(median, our/their)
 	}
-	b.target("1,000 runs of true: total over hyperfine's", middle(total), 1, "×")
-	b.target("1,000 runs of true: median wall over hyperfine's", middle(median), 1, "×")
+	b.Most("1,000 runs of true: total over hyperfine's", bench.Median(total), 1, "×")
+	b.Most("1,000 runs of true: median wall over hyperfine's", bench.Median(median), 1, "×")
 	return nil
-}
-
-func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
-func middle(xs []float64) float64 {
-	s := slices.Sorted(slices.Values(xs))
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
 // medianWall reads the median of metric "wall" from a summary.csv, in seconds.
@@ -179,32 +100,32 @@ func hyperfineMedian(file string) (float64, error) {
 }
 
 // plan expands a large experiment in a process of its own.
-func (b *bench) plan(runs int) error {
-	file := filepath.Join(b.dir, "large.toml")
+func plan(b *bench.Bench, runs int) error {
+	file := filepath.Join(b.Dir, "large.toml")
 	text := fmt.Sprintf("title = \"large\"\n[plan]\nruns = %d\nwarmup = 0\n[workload.a]\ncommand = [\"true\"]\n[workload.b]\ncommand = [\"true\"]\n[mode.x]\n[mode.y]\n", runs/4)
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return err
 	}
-	u, err := measure(b.dir, b.tool, "plan", file, "-runs-as", "csv")
+	u, err := bench.Measure(b.Dir, b.Tool, "plan", file, "-runs-as", "csv")
 	if err != nil {
 		return err
 	}
-	b.target(fmt.Sprintf("plan of %d runs", runs), u.wall.Seconds(), 3, "s")
-	b.target(fmt.Sprintf("plan of %d runs", runs), u.memory, 1, "GiB")
+	b.Most(fmt.Sprintf("plan of %d runs", runs), u.Wall.Seconds(), 3, "s")
+	b.Most(fmt.Sprintf("plan of %d runs", runs), u.Memory, 1, "GiB")
 	return nil
 }
 
 // report computes tables over records that are copies of a real one.
-func (b *bench) report(n int) error {
-	dir := filepath.Join(b.dir, "many")
-	if err := manyRecords(b.tool, dir, n); err != nil {
+func report(b *bench.Bench, n int) error {
+	dir := filepath.Join(b.Dir, "many")
+	if err := manyRecords(b.Tool, dir, n); err != nil {
 		return err
 	}
-	u, err := measure(b.dir, b.tool, "report", dir)
+	u, err := bench.Measure(b.Dir, b.Tool, "report", dir)
 	if err != nil {
 		return err
 	}
-	b.target(fmt.Sprintf("report over %d records", n), u.wall.Seconds(), 15, "s")
-	b.target(fmt.Sprintf("report over %d records", n), u.memory, 1, "GiB")
+	b.Most(fmt.Sprintf("report over %d records", n), u.Wall.Seconds(), 15, "s")
+	b.Most(fmt.Sprintf("report over %d records", n), u.Memory, 1, "GiB")
 	return nil
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"goset/stats"
 )
 
@@ -20,10 +22,11 @@ func covers(i stats.Interval, v float64, err error) (bool, bool, error) {
 }
 
 func checks() []check {
-	return append(tests(), intervals()...)
+	return slices.Concat(comparisons(), orders(), contrasts(), intervals())
 }
 
-func tests() []check {
+// comparisons are the tests of one mode against another, and of all workloads.
+func comparisons() []check {
 	return []check{
 		{"median: signed-rank within rounds", false, "exact and discrete: at n = 6 the only p below 0.05 is 0.031", func(t *trial) (bool, bool, error) {
 			e, err := stats.PairedRatio(t.x, t.y, stats.Level)
@@ -53,6 +56,12 @@ func tests() []check {
 			s, err := stats.CompareSuite(t.oneNull, stats.Level, t.draws)
 			return rejects(s.EveryLower, err)
 		}},
+	}
+}
+
+// orders are the tests of runs against the order in which they came.
+func orders() []check {
+	return []check{
 		{"drift: Mann–Kendall", false, "exact and discrete at n = 6; the rest is within the simulation's error; tables flag at 0.01", func(t *trial) (bool, bool, error) {
 			d, err := stats.Drift(t.x)
 			return rejects(d.P, err)
@@ -72,6 +81,12 @@ func tests() []check {
 			}
 			return rejects(o.Predecessor[0].P, nil)
 		}},
+	}
+}
+
+// contrasts are the tests of sweeps, crossings and counters, and of the law.
+func contrasts() []check {
+	return []check{
 		{"sweep: Page's trend", false, "exact and discrete", func(t *trial) (bool, bool, error) {
 			p, err := stats.Page(t.modes)
 			return rejects(p.P, err)

@@ -59,7 +59,7 @@ func TestProducts(t *testing.T) {
 		for _, path := range workloads.Paths() {
 			t.Run(c.name+"/"+path, func(t *testing.T) {
 				want, got := triple(c.a, c.b), fill(func(int) float64 { return math.NaN() })
-				multiply(got, c.a, c.b, pathCode(path), 1)
+				multiply(got, c.a, c.b, workloads.PathCode(path), 1)
 				for i, w := range want {
 					if !(math.Abs(got[i]-w) <= c.tolerance*math.Abs(w)) {
 						t.Fatalf("element (%d, %d): got %v, want %v", i/N, i%N, got[i], w)
@@ -77,7 +77,7 @@ func TestProductsStayInside(t *testing.T) {
 		for i := range N * N {
 			m[0][i], m[2][i], m[3][i], m[4][i] = -1, -1, 1, 1
 		}
-		multiply(&m[1], &m[3], &m[4], pathCode(path), 2)
+		multiply(&m[1], &m[3], &m[4], workloads.PathCode(path), 2)
 		for i := range N * N {
 			if m[0][i] != -1 || m[2][i] != -1 || m[1][i] != N {
 				t.Fatalf("%s: element %d: guards %v and %v, product %v", path, i, m[0][i], m[2][i], m[1][i])
@@ -181,7 +181,7 @@ func BenchmarkProduct(b *testing.B) {
 			for i := range x {
 				x[i], y[i] = element(0, i), element(1, i)
 			}
-			multiply(&p, &x, &y, pathCode(path), uint64(b.N))
+			multiply(&p, &x, &y, workloads.PathCode(path), uint64(b.N))
 			b.ReportMetric(2*N*N*N*float64(b.N)/b.Elapsed().Seconds()/1e6, "MFLOP/s")
 		})
 	}

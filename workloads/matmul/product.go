@@ -15,29 +15,12 @@ const tolerance = 1e-12
 // The words of a child: its arguments and its sums.
 const (
 	argMultiplications = 0
-	argPath            = 1
+	argPath            = 1 // of workloads.PathCode
 
 	sumDrift   = 0 // iterations whose product differed from the untimed one
 	sumProduct = 1 // the untimed one
 	sums       = sumProduct + N*N
 )
-
-// The values of argPath.
-const (
-	pathPortable = iota
-	pathAVX2
-	pathAVX512
-)
-
-func pathCode(path string) uint64 {
-	switch path {
-	case workloads.PathAVX512:
-		return pathAVX512
-	case workloads.PathAVX2:
-		return pathAVX2
-	}
-	return pathPortable
-}
 
 const matrixBytes = N * N * 8
 
@@ -49,7 +32,7 @@ func (c Config) measurement() workloads.Measurement {
 		InProcess: c.inProcess,
 	}
 	m.Args[argMultiplications] = uint64(c.Multiplications)
-	m.Args[argPath] = pathCode(c.Path)
+	m.Args[argPath] = workloads.PathCode(c.Path)
 	return m
 }
 
@@ -102,7 +85,7 @@ func run(c *workloads.Child, _ int) {
 //go:noinline
 func multiply(p, a, b *matrix, path, n uint64) {
 	for ; n != 0; n-- {
-		if path == pathPortable || !vectorProduct(p, a, b, path) {
+		if path == workloads.CodePortable || !vectorProduct(p, a, b, path) {
 			product(p, a, b)
 		}
 	}

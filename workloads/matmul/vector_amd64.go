@@ -1,14 +1,16 @@
 package matmul
 
+import "goset/workloads"
+
 // vectorProduct computes p = a b on the path.
 //
 //go:nosplit
 //go:norace
 func vectorProduct(p, a, b *matrix, path uint64) bool {
 	switch path {
-	case pathAVX512:
+	case workloads.CodeAVX512:
 		productAVX512(p, a, b)
-	case pathAVX2:
+	case workloads.CodeAVX2:
 		productAVX2(p, a, b)
 	default:
 		return false
@@ -35,11 +37,11 @@ func peakAVX2(n uint64)
 // peakRounds runs the path's register loop and returns the floating-point
 // operations of one round; 0 where the path has none.
 func peakRounds(path string, n uint64) float64 {
-	switch pathCode(path) {
-	case pathAVX512:
+	switch workloads.PathCode(path) {
+	case workloads.CodeAVX512:
 		peakAVX512(n)
 		return 12 * 8 * 2
-	case pathAVX2:
+	case workloads.CodeAVX2:
 		peakAVX2(n)
 		return 12 * 4 * 2
 	}

@@ -58,7 +58,7 @@ const fillA, fillB, fillC = 2.0, 2.0, 0.0
 // The words of a child: its arguments and its sums.
 const (
 	argElements    = 0
-	argPath        = 1
+	argPath        = 1 // of workloads.PathCode
 	argNonTemporal = 2
 	argFull        = 3 // a, b and c after a whole generation
 	argLast        = 6 // a, b and c after the last one
@@ -67,23 +67,6 @@ const (
 	sumChecks = 3 // how often the arrays were checked
 	sums      = 4
 )
-
-// The values of argPath.
-const (
-	pathPortable = iota
-	pathAVX2
-	pathAVX512
-)
-
-func pathCode(path string) uint64 {
-	switch path {
-	case workloads.PathAVX512:
-		return pathAVX512
-	case workloads.PathAVX2:
-		return pathAVX2
-	}
-	return pathPortable
-}
 
 // stride is the distance of two arrays: back to back as McCalpin's static
 // ones, each aligned to a cache line.
@@ -100,7 +83,7 @@ func (c Config) measurement() workloads.Measurement {
 		InProcess: c.inProcess,
 	}
 	m.Args[argElements] = uint64(c.Elements)
-	m.Args[argPath] = pathCode(c.Path)
+	m.Args[argPath] = workloads.PathCode(c.Path)
 	if c.NonTemporal {
 		m.Args[argNonTemporal] = 1
 	}

@@ -1,6 +1,10 @@
 package stream
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"goset/workloads"
+)
 
 // vector does as many of the n elements as make whole rounds of the path's
 // registers and returns how many.
@@ -10,7 +14,7 @@ import "unsafe"
 //go:nocheckptr
 func vector(path uint64, nonTemporal bool, op int, a, b, c unsafe.Pointer, n uint64) uint64 {
 	switch {
-	case path == pathAVX512 && n >= 32:
+	case path == workloads.CodeAVX512 && n >= 32:
 		n &^= 31
 		if nonTemporal {
 			vectorAVX512NT(op, a, b, c, n)
@@ -18,7 +22,7 @@ func vector(path uint64, nonTemporal bool, op int, a, b, c unsafe.Pointer, n uin
 			vectorAVX512(op, a, b, c, n)
 		}
 		return n
-	case path == pathAVX2 && n >= 16:
+	case path == workloads.CodeAVX2 && n >= 16:
 		n &^= 15
 		if nonTemporal {
 			vectorAVX2NT(op, a, b, c, n)

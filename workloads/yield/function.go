@@ -16,9 +16,9 @@ const (
 	Runtime = "runtime" // runtime.Yield, a function that was proposed for Go
 )
 
-// Functions returns the names of all yield functions, also of one that this
+// functionNames returns the names of all yield functions, also of one that this
 // binary does not have: see Available.
-func Functions() []string { return []string{None, Gosched, Paced, Runtime} }
+func functionNames() []string { return []string{None, Gosched, Paced, Runtime} }
 
 // Available refuses the yield function that the toolchain does not have; the
 // error is a *workloads.ParamError.

@@ -37,7 +37,7 @@ const Name = "yield"
 
 // Config is what a run does.
 type Config struct {
-	Yield      string        // the yield function: one of Functions
+	Yield      string        // the yield function: one of functionNames
 	Every      time.Duration // of Paced: how long a worker runs at most before it yields
 	Procs      int           // GOMAXPROCS; may be more than there are CPUs
 	Rounds     int           // timed, after an untimed short one
@@ -50,7 +50,7 @@ type Config struct {
 // Params returns the kernel's parameters.
 func Params() []workloads.Param {
 	return []workloads.Param{
-		{Name: "yield", Kind: workloads.KindWord, Default: Gosched, Words: Functions()},
+		{Name: "yield", Kind: workloads.KindWord, Default: Gosched, Words: functionNames()},
 		{Name: "every", Kind: workloads.KindDuration, Default: "100µs", Min: 0, Max: int64(time.Second)},
 		{Name: "procs", Kind: workloads.KindInt, Default: "3", Min: 1, Max: 4096},
 		{Name: "rounds", Kind: workloads.KindInt, Default: "10", Min: 1, Max: 100_000},

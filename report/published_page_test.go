@@ -45,10 +45,10 @@ type publishedContrast struct {
 	suite   stats.NormalSuite
 }
 
-// Published writes what the published table can support, in Markdown: computed
+// writePublished writes what the published table can support, in Markdown: computed
 // from the printed standard deviations alone, and labelled "if normal", because
 // without the runs nothing else can be assumed.
-func Published(w io.Writer) error {
+func writePublished(w io.Writer) error {
 	contrasts, err := publishedContrasts()
 	if err != nil {
 		return err

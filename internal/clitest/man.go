@@ -1,6 +1,7 @@
-package cli
+package clitest
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -8,10 +9,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ManPage writes one manual page, in man(7), of a tool and all its commands:
+// manPage writes one manual page, in man(7), of a tool and all its commands:
 // what -h prints of each, in the order of a page. Sections are further ones, as
 // title and text.
-func ManPage(root *cobra.Command, sections ...[2]string) string {
+func manPage(root *cobra.Command, sections ...[2]string) string {
 	m := &man{}
 	name := root.Name()
 	m.line(".TH %s 1", strings.ToUpper(name))
@@ -32,7 +33,7 @@ func ManPage(root *cobra.Command, sections ...[2]string) string {
 		m.section("COMMANDS")
 		for _, c := range commands {
 			m.line(".SS %s", text(c.UseLine()))
-			m.prose(firstOf(c.Long, c.Short))
+			m.prose(cmp.Or(c.Long, c.Short))
 			m.flags(c.NonInheritedFlags())
 		}
 	}
@@ -45,13 +46,6 @@ func ManPage(root *cobra.Command, sections ...[2]string) string {
 		m.prose(s[1])
 	}
 	return m.String()
-}
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 func lower(s string) string {

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"goset/cpulist"
+	"goset/harness"
+	"goset/host"
+	"goset/isolation"
+	"goset/rank"
+)
+
+// admit refuses an experiment with a kernel that cannot run or a layer that
+// cannot be held here, all of them by name, before anything runs.
+func (w *work) admit(e *harness.Experiment) error {
+	kernels, err := kernelFindings(e)
+	if err != nil {
+		return err
+	}
+	if len(kernels) > 0 {
+		return failed(fmt.Errorf("cannot run experiment %q here:\n%w", e.Name, errors.Join(kernels...)))
+	}
+	findings, err := layerFindings(e, w.bestEffort, w.user)
+	if err != nil {
+		return err
+	}
+	for _, f := range findings.Warnings() {
+		fmt.Fprintf(w.stderr, "goset-bench: warning: %v; going on without it\n", f)
+	}
+	if err := findings.Err(); err != nil {
+		return failed(fmt.Errorf("cannot run experiment %q here:\n%w\nRun it without them: -best-effort, or %s", e.Name, err, withoutLayers(findings)))
+	}
+	if faults := loadFaults(e, w.allowed); len(faults) > 0 {
+		return failed(fmt.Errorf("cannot run experiment %q here:\n%w", e.Name, errors.Join(faults...)))
+	}
+	w.isolation.Share(e.Plan.Sticky)
+	return nil
+}
+
+// loadFaults asks of every treatment whether its background load has a place
+// on these CPUs.
+func loadFaults(e *harness.Experiment, allowed cpulist.Set) []error {
+	treatments, err := e.Treatments()
+	if err != nil {
+		return nil // said by layerFindings
+	}
+	var faults []error
+	for i := range treatments {
+		err := treatments[i].LoadFits(allowed)
+		if err != nil && !slices.ContainsFunc(faults, func(f error) bool { return f.Error() == err.Error() }) {
+			faults = append(faults, err)
+		}
+	}
+	return faults
+}
+
+// taskUser is who runs the tasks of modes that name nobody: root is not theirs
+// to have when somebody else is known.
+func taskUser(prefs *preferences) string {
+	return prefs.text("user", isolation.SudoCaller(os.Getenv, os.Geteuid()))
+}
+
+// withoutLayers are the settings that leave out every refused layer. optional
+// replaces the list of the mode, so that what was optional before stays in it.
+func withoutLayers(findings isolation.Findings) string {
+	var modes, settings []string
+	for _, f := range findings.Refused() {
+		if !slices.Contains(modes, f.Mode) {
+			modes = append(modes, f.Mode)
+		}
+	}
+	for _, mode := range modes {
+		var layers []string
+		for _, f := range findings {
+			if layer := strconv.Quote(f.Layer); f.Mode == mode && !slices.Contains(layers, layer) {
+				layers = append(layers, layer)
+			}
+		}
+		settings = append(settings, fmt.Sprintf("-set mode.%s.optional='[%s]'", mode, strings.Join(layers, ", ")))
+	}
+	return strings.Join(settings, " ")
+}
+
+// layerFindings asks isolation about every mode that the treatments use, and
+// drops what another treatment of the same mode has said already.
+func layerFindings(e *harness.Experiment, bestEffort bool, user string) (isolation.Findings, error) {
+	treatments, err := e.Treatments()
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	var all isolation.Findings
+	for _, t := range treatments {
+		layers := t.Layers
+		if layers.User == "" {
+			layers.User = user
+		}
+		if bestEffort {
+			layers = layers.BestEffort()
+		}
+		found := isolation.Check(layers)
+		if !slices.ContainsFunc(found, func(f *isolation.Unsupported) bool { return f.Layer == "cpus" }) {
+			found = append(found, choiceFinding(layers)...)
+		}
+		for _, f := range found {
+			if !slices.ContainsFunc(all, func(g *isolation.Unsupported) bool { return g.Error() == f.Error() }) {
+				all = append(all, f)
+			}
+		}
+	}
+	return all, nil
+}
+
+// choiceFinding asks whether the quietest CPUs can be found here, of a mode
+// whose CPUs can be had at all.
+func choiceFinding(layers isolation.Mode) isolation.Findings {
+	if layers.CPUs != "quietest" {
+		return nil
+	}
+	err := harness.NewChooser(host.Local).Check(layers)
+	var refused *rank.Refused
+	if err == nil || errors.As(err, &refused) || errors.Is(err, host.ErrUnsupported) {
+		return nil
+	}
+	return isolation.Findings{{
+		Mode: layers.Name, Layer: "cpus", Reason: err.Error(), Optional: slices.Contains(layers.Optional, "cpus"),
+		Hint: `cpus = "quietest" ranks them by /proc/interrupts; name them, or take "rotate"`,
+	}}
+}
