@@ -175,6 +175,16 @@ func (b *browser) mouse(kind input.MouseType, x, y float64) {
 	b.do(e)
 }
 
+// click presses a button that stands in the page. It is not done by the place of
+// the button: what an earlier click shows may move that between the question and
+// the click, which then meets something else.
+func (b *browser) click(selector string) {
+	b.t.Helper()
+	if !eval[bool](b, fmt.Sprintf(`(e => e ? (e.click(), true) : false)(document.querySelector(%q))`, selector)) {
+		b.t.Fatalf("nothing on the page is %s", selector)
+	}
+}
+
 func (b *browser) drag(x0, y0, x1, y1 float64) {
 	b.t.Helper()
 	b.mouse(input.MousePressed, x0, y0)
@@ -334,11 +344,11 @@ func TestPageRuns(t *testing.T) {
 	if got := b.marked(0, "strip"); got != 1 {
 		t.Errorf("a click marks %d runs", got)
 	}
-	b.do(chromedp.Click(`#t1 button.legend[data-row="2"]`, chromedp.ByQuery))
+	b.click(`#t1 button.legend[data-row="2"]`)
 	if got, want := b.marked(0, "strip"), 21; got != want { // 20 blocks and the warm-up
 		t.Errorf("the legend marks %d runs of goset, want %d", got, want)
 	}
-	b.do(chromedp.Click(`#t1 button.bad`, chromedp.ByQuery))
+	b.click(`#t1 button.bad`)
 	if got, want := b.marked(0, "box"), slowOf(&p.Document.Tables[0]); got != want || want == 0 {
 		t.Errorf("the list of bad runs marks %d, want %d", got, want)
 	}
@@ -353,11 +363,11 @@ func TestPageRuns(t *testing.T) {
 	if said := b.text("selection-text"); !strings.Contains(said, "marked in every plot of jitter") {
 		t.Errorf("of the selection the page says %q", said)
 	}
-	b.do(chromedp.Click(`#selection-show`, chromedp.ByQuery))
+	b.click(`#selection-show`)
 	if got, want := eval[int](b, `document.querySelectorAll("#raw-body tr.chosen").length`), b.marked(0, "box"); got != want {
 		t.Errorf("the raw table shows %d chosen runs, want %d", got, want)
 	}
-	b.do(chromedp.Click(`#raw-body tr input`, chromedp.ByQuery))
+	b.click(`#raw-body tr input`)
 	b.clean()
 }
 
@@ -638,12 +648,12 @@ func TestPageLooks(t *testing.T) {
 		t.Error("the plots do not follow the dark")
 	}
 	b.shot("dark-1280.png")
-	b.do(chromedp.Click("#theme", chromedp.ByQuery)) // light, whatever the system says
+	b.click("#theme") // light, whatever the system says
 	if got := paper(); got != white {
 		t.Errorf("the button leaves the paper %s", got)
 	}
 	media("", "light")
-	b.do(chromedp.Click("#theme", chromedp.ByQuery))
+	b.click("#theme")
 	if got := paper(); got != dark {
 		t.Errorf("the button's dark is %s", got)
 	}
@@ -696,7 +706,7 @@ func TestPageLarge(t *testing.T) {
 	if got := b.text("raw-count"); got != "1 to 50 of 10000 runs" {
 		t.Errorf("the table says %q", got)
 	}
-	b.do(chromedp.Click(`#t1 button.legend[data-row="1"]`, chromedp.ByQuery))
+	b.click(`#t1 button.legend[data-row="1"]`)
 	if got := b.marked(0, "strip"); got != 500 {
 		t.Errorf("%d runs are marked, want 500", got)
 	}
