@@ -248,7 +248,11 @@ func TestEveryChangeOfALayerFails(t *testing.T) {
 	for _, v1 := range []bool{false, true} {
 		for _, m := range []Mode{
 			{CPUs: "2", Cgroup: "true", Fence: !v1}, {CPUs: "2-3", Cgroup: "member"}, {CPUs: "2", Cgroup: "true", Shield: v1},
+			{CPUs: "2", Cgroup: "true", Memory: "64MiB", CPUQuota: "50%"}, {Memory: "64MiB", CPUQuota: "50%"},
 		} {
+			if v1 && m.Memory != "" {
+				continue // the machine in memory has no such hierarchies
+			}
 			for _, cause := range []error{syscall.EIO, syscall.EPERM, syscall.ENOSPC, syscall.ENOENT, syscall.EBUSY} {
 				for nth := 1; ; nth++ {
 					k := newFake(t, v1)
