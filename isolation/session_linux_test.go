@@ -545,6 +545,30 @@ func TestJournalFileIsRefused(t *testing.T) {
 	}
 }
 
+// A journal that cannot be trusted keeps the machine from use, and is told of once
+// although it is looked at again and again.
+func TestJournalThatCannotBeTrusted(t *testing.T) {
+	o := testOptions(t)
+	o.Guard = nil
+	var said []string
+	o.Say = func(text string) { said = append(said, text) }
+	f, err := openFolder(o.State, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.close()
+	if err := os.Symlink("/etc/passwd", filepath.Join(o.State, "journal-4000000-1")); err != nil {
+		t.Fatal(err)
+	}
+	var stale *StaleError
+	if _, err := Open(context.Background(), o); !errors.As(err, &stale) {
+		t.Errorf("opened a machine with a journal that is a link: %v", err)
+	}
+	if len(said) != 1 || !strings.Contains(said[0], "journal-4000000-1") {
+		t.Errorf("said %q", said)
+	}
+}
+
 func TestJournalOfAnotherBootIsDropped(t *testing.T) {
 	o := testOptions(t)
 	o.Guard = nil

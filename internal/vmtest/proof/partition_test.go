@@ -142,6 +142,34 @@ func TestLeftBehind(t *testing.T) {
 	})
 }
 
+// TestCannotBeKilled is scenario 20: a process that no signal ends (frozen here,
+// as others hang in a device) keeps the cgroup. That is said, all else is put
+// back, the next start names the way out, and that heals once the process ends.
+func TestCannotBeKilled(t *testing.T) {
+	onKernels(t, smt, func(t *testing.T, g *vmtest.Guest) {
+		const freezer = "/tmp/freezer"
+		g.Sh("mkdir " + freezer + "; mount -t cgroup -o freezer none " + freezer + "; mkdir " + freezer + "/x")
+		before := g.Snapshot()
+		b, argv := prepare(g, goset)
+		// It freezes itself, and is frozen in the middle of that.
+		script := fmt.Sprintf("mkdir -p %[1]s; (echo 0 >%[2]s/x/cgroup.procs; echo FROZEN >%[2]s/x/freezer.state) & echo $! >%[1]s/new; mv %[1]s/new %[1]s/pid; sleep 1; echo 1 s", b.hold, freezer)
+		b.begin(append(argv, "-set", fmt.Sprintf(`workload.w.command=["/bin/sh", "-c", %q]`, script))...)
+		r := b.proc.Wait()
+		if r.Exit == 0 || !strings.Contains(r.Stderr, b.task) {
+			t.Errorf("exit %d without naming process %s, which does not end\n%s%s", r.Exit, b.task, r.Stdout, r.Stderr)
+		}
+		gone(g)
+		want(t, "CPUs of everybody else", g.Get("cat /sys/fs/cgroup/cpuset.cpus.effective"), "0-7")
+		refused(g, "cpus = \"4\"\n", "goset-bench restore")
+		g.Sh("echo THAWED >" + freezer + "/x/freezer.state")
+		g.Until("! kill -0 " + b.task + " 2>/dev/null")
+		if r := g.Run("goset-bench", "restore"); r.Exit != 0 {
+			t.Errorf("exit %d of restore\n%s%s", r.Exit, r.Stdout, r.Stderr)
+		}
+		g.Same(before)
+	})
+}
+
 // TestOldKernel is scenario 2: kernel 5.10 knows no "isolated", and its "root"
 // lets the workers loose that belong to a CPU, for good. So true falls back to a
 // member, and says why; the words themselves are refused, and so is a fence.
@@ -169,7 +197,7 @@ func TestOldKernel(t *testing.T) {
 // TestPartition is scenario 1 and 3: the partition keeps everybody off, and
 // the masks of bystanders are as they were after it.
 func TestPartition(t *testing.T) {
-	onKernels(t, smt, func(t *testing.T, g *vmtest.Guest) {
+	onNewestToo(t, smt, func(t *testing.T, g *vmtest.Guest) {
 		pins := []string{"2", "2-3", "3,5", "0-7", "4"}
 		var bystanders []*vmtest.Process
 		for _, pin := range pins {
