@@ -165,6 +165,30 @@ func TestPartitionThatIsLost(t *testing.T) {
 
 func dirOf(h *Held) string { return strings.TrimSuffix(h.run.cgroup, "/"+jobName) }
 
+// Before kernel 6.2 who is moved to the root cgroup gets the fenced CPUs as well.
+func TestFenceThatSomebodyEnters(t *testing.T) {
+	for _, test := range []struct {
+		release string
+		flags   uint64
+		held    bool
+	}{{"6.1.0-test", 0, false}, {"6.1.0-test", flagKthread, true}, {"6.12.0-test", 0, true}} {
+		k := newFake(t, false)
+		k.release = test.release
+		h, err := hold(t, k, Mode{CPUs: "2", Cgroup: "true", Fence: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Check(child(t, k, h))
+		k.threads[801] = &fakeThread{start: 801, name: "moved", flags: test.flags, cgroup: fakeRoot, cpus: cpus(t, "0-7")}
+		if err := h.Release(); err != nil {
+			t.Fatal(err)
+		}
+		if s := stateOf(t, h, "fence"); s.Held != test.held || !test.held && !strings.Contains(s.Note, "process 801 (moved) outside was allowed on CPUs 2-3") {
+			t.Errorf("%s, flags %x: %+v", test.release, test.flags, s)
+		}
+	}
+}
+
 func TestThreadsInAnIsolatedPartition(t *testing.T) {
 	for _, test := range []struct {
 		cgroup, cpus string
