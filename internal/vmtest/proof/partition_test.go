@@ -55,6 +55,28 @@ func TestBootIsolated(t *testing.T) {
 	})
 }
 
+// TestNoHousekeeper is scenario 6 on a machine all of whose CPUs but one are
+// nohz_full: the newest kernels isolate none that is needed to keep house.
+func TestNoHousekeeper(t *testing.T) {
+	if !vmtest.Fetched(newest) {
+		t.Skipf("the archive has no kernel %s", newest)
+	}
+	m := smt(newest)
+	m.OneThread, m.Append = true, "nohz_full=1-7"
+	g := vmtest.Boot(t, m)
+	before := g.Snapshot()
+	refused(g, "cpus = \"0\"\ncgroup = \"isolated\"\n", "cgroup", "housekeeping")
+	g.Same(before)
+	b := start(g, "cpus = \"0\"\ncgroup = true\n")
+	want(t, "CPUs of the task", g.Get("agent mask "+b.task), "0")
+	r := b.done()
+	holds(t, r, "cpus", "cgroup")
+	if l := layer(t, r, "cgroup"); !strings.Contains(l.Note, "not isolated") || l.Achieved == "isolated" {
+		t.Errorf("the record does not say what holds, and why: %+v", l)
+	}
+	g.Same(before)
+}
+
 // TestHierarchies is scenario 7: whichever hierarchy has the controller is
 // used, and where none can be, the message says so.
 func TestHierarchies(t *testing.T) {
@@ -222,6 +244,24 @@ func TestPartition(t *testing.T) {
 		g.Same(before)
 		for i, p := range bystanders {
 			want(t, "mask of the bystander on "+pins[i], g.Get(fmt.Sprintf("agent mask %d", p.PID)), pins[i])
+		}
+	})
+}
+
+// TestMovedToTheRoot: before kernel 6.2 who is moved to the root cgroup gets the
+// CPUs of partitions as well. The run does not count then.
+func TestMovedToTheRoot(t *testing.T) {
+	onKernels(t, smt, func(t *testing.T, g *vmtest.Guest) {
+		g.Sh("mkdir /sys/fs/cgroup/elsewhere")
+		moved := g.Start("agent", "sleep")
+		g.Sh(fmt.Sprintf("echo %d >/sys/fs/cgroup/elsewhere/cgroup.procs", moved.PID))
+		b := start(g, goset)
+		g.Sh(fmt.Sprintf("echo %d >/sys/fs/cgroup/cgroup.procs", moved.PID))
+		got := g.Get(fmt.Sprintf("agent mask %d", moved.PID))
+		b.end()
+		r := b.record()
+		if l := layer(t, r, "fence"); l.Held != (got == "0-1,4-7") || l.Held != (r.Outcome == "kept") {
+			t.Errorf("the process had CPUs %s, and the record says %s: %+v", got, r.Outcome, l)
 		}
 	})
 }
