@@ -17,6 +17,10 @@ func TestImpossibleCPUs(t *testing.T) {
 		before := g.Snapshot()
 		refused(g, "cpus = \"0-7\"\ncgroup = \"isolated\"\n", "cgroup")
 		g.Same(before)
+		// Debian's kernels have no core scheduling, so that without a partition
+		// nothing keeps a sibling empty.
+		refused(g, "cpus = \"2\"\nfence = true\n", "fence", "core scheduling")
+		g.Same(before)
 		refused(g, "cpus = \"99\"\n", "cpus", "99", "not on this machine")
 		g.Same(before)
 		g.Sh("echo 0 >/sys/devices/system/cpu/cpu5/online")
@@ -96,6 +100,9 @@ func TestHierarchies(t *testing.T) {
 			before := g.Snapshot()
 			b := start(g, "cpus = \"2\"\ncgroup = true\nsteer = true\n")
 			want(t, "CPUs of the task", g.Get("agent mask "+b.task), "2")
+			// A cpuset of version 1 keeps nobody off, so that what can be moved is.
+			want(t, "CPUs of a kernel thread that can be moved", g.Get("agent mask $(pidof kcompactd0)"), "0-1,3-7")
+			want(t, "CPUs of unbound work", g.Get("cat /sys/devices/virtual/workqueue/cpumask"), "fb")
 			if got := g.Get("cat /proc/" + b.task + "/cgroup"); !strings.Contains(got, c.where) {
 				t.Errorf("groups of the task:\n%s\nwant %q", got, c.where)
 			}
@@ -122,6 +129,33 @@ func TestHierarchies(t *testing.T) {
 			g.Same(before)
 		})
 	}
+}
+
+// TestShield keeps everybody off with cpusets of version 1, as a partition does
+// with version 2.
+func TestShield(t *testing.T) {
+	m := smt("6.1")
+	m.Cgroup = vmtest.V1
+	g := vmtest.Boot(t, m)
+	pinned := g.Start("agent", "on", "2", "agent", "sleep")
+	hog := g.Start("agent", "spin")
+	before := g.Snapshot()
+	b := start(g, "cpus = \"2\"\ncgroup = true\nshield = true\nsteer = true\n")
+	want(t, "CPUs of the task", g.Get("agent mask "+b.task), "2")
+	want(t, "CPUs of who had all", g.Get(fmt.Sprintf("agent mask %d", hog.PID)), "0-1,3-7")
+	want(t, "an outsider that pins itself there", g.Get(fmt.Sprintf("agent aff %d 2", hog.PID)), "EINVAL")
+	want(t, "processes outside, but for the kernel's", g.Get(`for p in $(cat /sys/fs/cgroup/cpuset/cgroup.procs); do [ -z "$(tr -d '\0' 2>/dev/null </proc/$p/cmdline)" ] || cat /proc/$p/comm; done`), "")
+	late := g.Start("agent", "spin")
+	for _, p := range []*vmtest.Process{hog, late} {
+		neverOn(t, g, p.PID, "2")
+	}
+	holds(t, b.done(), "cpus", "cgroup", "shield", "steer")
+	g.Sh(fmt.Sprintf("kill -9 %d", late.PID))
+	late.Wait()
+	g.Same(before)
+	want(t, "mask of the bystander", g.Get(fmt.Sprintf("agent mask %d", pinned.PID)), "2")
+	refused(g, "cpus = \"2\"\nshield = true\n", "shield", "cgroup = true")
+	g.Same(before)
 }
 
 // TestHotplugByOthers is scenario 21: somebody takes a CPU of the fence away
@@ -258,12 +292,19 @@ func TestMovedToTheRoot(t *testing.T) {
 		b := start(g, goset)
 		g.Sh(fmt.Sprintf("echo %d >/sys/fs/cgroup/cgroup.procs", moved.PID))
 		got := g.Get(fmt.Sprintf("agent mask %d", moved.PID))
+		want(t, "CPUs of who was moved", got, map[string]string{"6.1": "0-7", "6.12": "0-1,4-7"}[series(g.Release)])
 		b.end()
 		r := b.record()
 		if l := layer(t, r, "fence"); l.Held != (got == "0-1,4-7") || l.Held != (r.Outcome == "kept") {
 			t.Errorf("the process had CPUs %s, and the record says %s: %+v", got, r.Outcome, l)
 		}
 	})
+}
+
+// series is "6.1" of "6.1.0-50-cloud-amd64".
+func series(release string) string {
+	f := strings.SplitN(release, ".", 3)
+	return strings.Join(f[:2], ".")
 }
 
 // neverOn looks again and again where the threads of a process run.
