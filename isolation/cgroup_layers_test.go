@@ -499,3 +499,29 @@ func TestBystandersRemembered(t *testing.T) {
 		}
 	}
 }
+
+// What kernels from 7 on make of everybody's CPUs depends on how the machine was
+// booted.
+func TestWhatBystandersComeTo(t *testing.T) {
+	for _, test := range []struct{ isolated, nohz, want string }{
+		{"", "", "0-7;0-1,3-7"},
+		{"", "(null)", "0-7;0-1,3-7"},
+		{"2-3", "", "0-7;0-1,3-7;0-1,4-7"},
+		{"", "4-5", "0-7;0-1,3-7;0-3,6-7;0-1,3,6-7"},
+		{"2-3", "4-5", "0-7;0-1,3-7;0-1,4-7;0-3,6-7;0-1,3,6-7;0-1,6-7"},
+		{"", "0-7", "0-7;0-1,3-7"},
+	} {
+		k := newFake(t, false)
+		k.files[cpuFolder+"/isolated"], k.files[cpuFolder+"/nohz_full"] = test.isolated, test.nohz
+		r := &applied{kernel: k, fenced: cpus(t, "2")}
+		got, err := comesTo(r, cpusets{unified: true, root: fakeRoot, prefix: "cpuset."}, task{tid: 30}, cpus(t, "0-7"))
+		if err != nil || got != test.want {
+			t.Errorf("isolated %q, nohz_full %q: %q, %v, want %q", test.isolated, test.nohz, got, err, test.want)
+		}
+	}
+	k := newFake(t, false)
+	k.files[cpuFolder+"/nohz_full"] = "x"
+	if _, err := comesTo(&applied{kernel: k}, cpusets{unified: true, root: fakeRoot, prefix: "cpuset."}, task{tid: 30}, cpus(t, "0-7")); err == nil {
+		t.Error("what is no list was read")
+	}
+}

@@ -13,7 +13,7 @@ import (
 // TestSystemd is scenarios 3, 4, 5, 9 and the service of 17, on one guest: it is
 // the slowest to boot.
 func TestSystemd(t *testing.T) {
-	m := vmtest.Machine{Systemd: true, Memory: 1536}
+	m := vmtest.Machine{Systemd: true, Memory: 1536, Kernel: kernels()[0], OneThread: kernels()[0] == newest}
 	g := vmtest.Boot(t, m)
 	// What still starts has a cgroup that goes away by itself.
 	g.Sh("systemctl is-system-running --wait >/dev/null || true")
