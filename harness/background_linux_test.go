@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -372,6 +373,14 @@ func TestLoadCommandRunsAsTheUser(t *testing.T) {
 		if err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("process %d: %v, want %q in\n%s", i, err, want, text)
 		}
+	}
+	home := "/" // of a user who is only a number
+	if u, err := user.LookupId("65534"); err == nil {
+		home = u.HomeDir
+	}
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", r.pids[1]))
+	if err != nil || !strings.Contains("\x00"+string(env), "\x00HOME="+home+"\x00") {
+		t.Errorf("the command's environment, %v: %q, want HOME=%s", err, env, home)
 	}
 }
 

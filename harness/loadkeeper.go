@@ -136,14 +136,13 @@ func (k *keeper) start(p *LoadProcess) error {
 // started can be ended where the system tells no more.
 func (k *keeper) command(argv []string) (*exec.Cmd, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = k.order.Dir, k.order.Env
-	cmd.SysProcAttr = dieWithParent()
-	cmd.SysProcAttr.Setpgid = true
-	who, err := isolation.Credential(k.order.User)
+	who, env, err := isolation.Credential(k.order.User, k.order.Env)
 	if err != nil {
 		return nil, err
 	}
-	cmd.SysProcAttr.Credential = who
+	cmd.Dir, cmd.Env = k.order.Dir, env
+	cmd.SysProcAttr = dieWithParent()
+	cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Credential = true, who
 	return cmd, nil
 }
 

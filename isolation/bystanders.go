@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -145,7 +146,10 @@ func rememberBystanders(r *applied, sets cpusets) error {
 // comesTo lists what the kernel may make of a thread's CPUs: all of its cpuset,
 // with the partition and without.
 func comesTo(r *applied, sets cpusets, t task, all cpulist.Set) (string, error) {
-	lists := []cpulist.Set{all, all.Minus(r.fenced)}
+	lists, err := housekeepers(r, all)
+	if err != nil {
+		return "", err
+	}
 	text, err := r.kernel.readFile(fmt.Sprintf("/proc/%d/cgroup", t.tid))
 	if err != nil {
 		return "", err
@@ -169,11 +173,39 @@ func comesTo(r *applied, sets cpusets, t task, all cpulist.Set) (string, error) 
 	}
 	var words []string
 	for _, l := range lists {
-		if !l.Empty() {
+		if !l.Empty() && !slices.Contains(words, l.String()) {
 			words = append(words, l.String())
 		}
 	}
 	return strings.Join(words, ";"), nil
+}
+
+// housekeepers lists what the kernel may take for the CPUs of everybody: all, or
+// those that isolcpus= and nohz_full= leave, each with the partition and without.
+// Kernels from 7 on hand them out anew whenever a partition comes or goes
+// (kernel/sched/isolation.c: housekeeping_update).
+func housekeepers(r *applied, all cpulist.Set) ([]cpulist.Set, error) {
+	kept := []cpulist.Set{{}}
+	for _, name := range []string{"isolated", "nohz_full"} {
+		text, err := optionalFile(r.kernel, cpuFolder+"/"+name)
+		if err != nil {
+			return nil, err
+		}
+		set, err := cpulist.Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read %s/%s: %v", cpuFolder, name, err)
+		}
+		for _, k := range kept {
+			if more := k.Union(set); !more.Equal(k) {
+				kept = append(kept, more)
+			}
+		}
+	}
+	var lists []cpulist.Set
+	for _, k := range kept {
+		lists = append(lists, all.Minus(k), all.Minus(k).Minus(r.fenced))
+	}
+	return lists, nil
 }
 
 // workqueueMask is where the kernel's unbound work runs; the mask that was asked

@@ -165,6 +165,30 @@ func TestPartitionThatIsLost(t *testing.T) {
 
 func dirOf(h *Held) string { return strings.TrimSuffix(h.run.cgroup, "/"+jobName) }
 
+// Before kernel 6.2 who is moved to the root cgroup gets the fenced CPUs as well.
+func TestFenceThatSomebodyEnters(t *testing.T) {
+	for _, test := range []struct {
+		release string
+		flags   uint64
+		held    bool
+	}{{"6.1.0-test", 0, false}, {"6.1.0-test", flagKthread, true}, {"6.12.0-test", 0, true}} {
+		k := newFake(t, false)
+		k.release = test.release
+		h, err := hold(t, k, Mode{CPUs: "2", Cgroup: "true", Fence: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Check(child(t, k, h))
+		k.threads[801] = &fakeThread{start: 801, name: "moved", flags: test.flags, cgroup: fakeRoot, cpus: cpus(t, "0-7")}
+		if err := h.Release(); err != nil {
+			t.Fatal(err)
+		}
+		if s := stateOf(t, h, "fence"); s.Held != test.held || !test.held && !strings.Contains(s.Note, "process 801 (moved) outside was allowed on CPUs 2-3") {
+			t.Errorf("%s, flags %x: %+v", test.release, test.flags, s)
+		}
+	}
+}
+
 func TestThreadsInAnIsolatedPartition(t *testing.T) {
 	for _, test := range []struct {
 		cgroup, cpus string
@@ -248,7 +272,11 @@ func TestEveryChangeOfALayerFails(t *testing.T) {
 	for _, v1 := range []bool{false, true} {
 		for _, m := range []Mode{
 			{CPUs: "2", Cgroup: "true", Fence: !v1}, {CPUs: "2-3", Cgroup: "member"}, {CPUs: "2", Cgroup: "true", Shield: v1},
+			{CPUs: "2", Cgroup: "true", Memory: "64MiB", CPUQuota: "50%"}, {Memory: "64MiB", CPUQuota: "50%"},
 		} {
+			if v1 && m.Memory != "" {
+				continue // the machine in memory has no such hierarchies
+			}
 			for _, cause := range []error{syscall.EIO, syscall.EPERM, syscall.ENOSPC, syscall.ENOENT, syscall.EBUSY} {
 				for nth := 1; ; nth++ {
 					k := newFake(t, v1)
@@ -474,5 +502,31 @@ func TestBystandersRemembered(t *testing.T) {
 		if err := h.Release(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// What kernels from 7 on make of everybody's CPUs depends on how the machine was
+// booted.
+func TestWhatBystandersComeTo(t *testing.T) {
+	for _, test := range []struct{ isolated, nohz, want string }{
+		{"", "", "0-7;0-1,3-7"},
+		{"", "(null)", "0-7;0-1,3-7"},
+		{"2-3", "", "0-7;0-1,3-7;0-1,4-7"},
+		{"", "4-5", "0-7;0-1,3-7;0-3,6-7;0-1,3,6-7"},
+		{"2-3", "4-5", "0-7;0-1,3-7;0-1,4-7;0-3,6-7;0-1,3,6-7;0-1,6-7"},
+		{"", "0-7", "0-7;0-1,3-7"},
+	} {
+		k := newFake(t, false)
+		k.files[cpuFolder+"/isolated"], k.files[cpuFolder+"/nohz_full"] = test.isolated, test.nohz
+		r := &applied{kernel: k, fenced: cpus(t, "2")}
+		got, err := comesTo(r, cpusets{unified: true, root: fakeRoot, prefix: "cpuset."}, task{tid: 30}, cpus(t, "0-7"))
+		if err != nil || got != test.want {
+			t.Errorf("isolated %q, nohz_full %q: %q, %v, want %q", test.isolated, test.nohz, got, err, test.want)
+		}
+	}
+	k := newFake(t, false)
+	k.files[cpuFolder+"/nohz_full"] = "x"
+	if _, err := comesTo(&applied{kernel: k}, cpusets{unified: true, root: fakeRoot, prefix: "cpuset."}, task{tid: 30}, cpus(t, "0-7")); err == nil {
+		t.Error("what is no list was read")
 	}
 }

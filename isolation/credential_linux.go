@@ -6,14 +6,15 @@ import (
 )
 
 // Credential is how a process that this one starts becomes a user's, named or
-// numbered; nil for "" and for whom this process is already.
-func Credential(want string) (*syscall.Credential, error) {
+// numbered, and its environment env with that user's HOME, USER and LOGNAME; nil
+// and env for "" and for whom this process is already.
+func Credential(want string, env []string) (*syscall.Credential, []string, error) {
 	if want == "" {
-		return nil, nil
+		return nil, env, nil
 	}
 	a, err := lookUpAccount(want)
 	if err != nil || int(a.uid) == os.Geteuid() {
-		return nil, err
+		return nil, env, err
 	}
-	return &syscall.Credential{Uid: a.uid, Gid: a.gid, Groups: a.groups}, nil
+	return &syscall.Credential{Uid: a.uid, Gid: a.gid, Groups: a.groups}, a.environment(env), nil
 }

@@ -10,9 +10,9 @@ import (
 )
 
 // Credential fails for any user: layer "user" is Linux's.
-func Credential(want string) (*syscall.Credential, error) {
+func Credential(want string, env []string) (*syscall.Credential, []string, error) {
 	if want == "" {
-		return nil, nil
+		return nil, env, nil
 	}
-	return nil, fmt.Errorf("cannot become user %q on %s: %w", want, runtime.GOOS, errors.ErrUnsupported)
+	return nil, env, fmt.Errorf("cannot become user %q on %s: %w", want, runtime.GOOS, errors.ErrUnsupported)
 }

@@ -303,12 +303,17 @@ func (k *fakeKernel) control(dir, name, value string) error {
 		words = append(words, value[1:])
 	} else {
 		for other, text := range k.files {
-			if path.Dir(path.Dir(other)) == dir && path.Base(other) == "cgroup.subtree_control" && strings.Contains(text, value[1:]) {
+			if path.Dir(path.Dir(other)) == dir && path.Base(other) == "cgroup.subtree_control" && slices.Contains(strings.Fields(text), value[1:]) {
 				return syscall.EBUSY
 			}
 		}
 	}
 	k.files[name] = strings.Join(words, " ")
+	for d := range k.files {
+		if path.Dir(d) == dir && k.isCgroup(d) {
+			k.limitFiles(d, value[1:], value[0] == '+')
+		}
+	}
 	if value[1:] == "cpuset" {
 		for d := range k.files {
 			if path.Dir(d) == dir && k.isCgroup(d) {
@@ -318,6 +323,19 @@ func (k *fakeKernel) control(dir, name, value string) error {
 		k.respread()
 	}
 	return nil
+}
+
+// limitFiles makes the files of the controllers of limits, or removes them.
+func (k *fakeKernel) limitFiles(dir, controller string, there bool) {
+	for file, text := range map[string]string{"memory.max": "max", "cpu.max": "max 100000"} {
+		if !strings.HasPrefix(file, controller+".") {
+			continue
+		}
+		delete(k.files, dir+"/"+file)
+		if there {
+			k.files[dir+"/"+file] = text
+		}
+	}
 }
 
 func (k *fakeKernel) cpusetFiles(dir string, there bool) {
@@ -341,9 +359,12 @@ func (k *fakeKernel) mkdir(name string) error {
 	}
 	k.files[name] = "folder"
 	if !k.v1 {
-		k.files[name+"/cgroup.subtree_control"] = ""
+		k.files[name+"/cgroup.subtree_control"], k.files[name+"/cgroup.controllers"] = "", k.files[path.Dir(name)+"/cgroup.subtree_control"]
 	}
 	above := k.files[path.Dir(name)+"/cgroup.subtree_control"]
+	for _, controller := range strings.Fields(above) {
+		k.limitFiles(name, controller, true)
+	}
 	k.cpusetFiles(name, k.v1 || strings.Contains(above, "cpuset"))
 	return nil
 }
@@ -365,8 +386,11 @@ func (k *fakeKernel) rmdir(name string) error {
 			return syscall.EBUSY
 		}
 	}
+	_, isCpuset := k.files[name+"/cpuset.cpus"]
 	maps.DeleteFunc(k.files, func(f, _ string) bool { return f == name || path.Dir(f) == name })
-	k.respread()
+	if isCpuset {
+		k.respread()
+	}
 	return nil
 }
 

@@ -124,6 +124,9 @@ func (l *fenceLayer) look(r *applied, at moment) string {
 		if others.Intersects(r.fenced) {
 			return fmt.Sprintf("others may run on %s", named(others.Intersect(r.fenced)))
 		}
+		if at.phase == afterRun {
+			return intruder(r)
+		}
 	case l.how == fenceCore && at.phase == duringRun:
 		cookie, err := coreCookie(at.pid)
 		if err == nil && cookie == 0 {
@@ -131,6 +134,35 @@ func (l *fenceLayer) look(r *applied, at moment) string {
 		}
 	}
 	return ""
+}
+
+// intruder names a process outside that may run inside the fence after all: before
+// kernel 6.2, one that is moved to the root cgroup gets all CPUs, those of
+// partitions too (kernel/cgroup/cpuset.c: cpuset_attach). Threads of the kernel are
+// passed over: it gives all CPUs to each that it makes.
+func intruder(r *applied) string {
+	rel, err := kernelRelease(r.kernel)
+	if err != nil {
+		return err.Error()
+	}
+	if !rel.before(6, 2) {
+		return ""
+	}
+	found := ""
+	err = eachTask(r.kernel, func(t task) error {
+		if found != "" || t.flags&flagKthread != 0 || !t.cpus.Intersects(r.fenced) || ended(r.kernel, t.tid) {
+			return nil
+		}
+		text, err := r.kernel.readFile(fmt.Sprintf("/proc/%d/cgroup", t.tid))
+		if err == nil && outside(r, text) != "" {
+			found = fmt.Sprintf("process %d (%s) outside was allowed on %s", t.pid, t.name, named(t.cpus.Intersect(r.fenced)))
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Sprintf("cannot tell who may use the siblings: %v", err)
+	}
+	return found
 }
 
 func (l *fenceLayer) state() LayerState {

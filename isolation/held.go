@@ -32,7 +32,7 @@ type readBacks struct {
 	count     int         // threads whose mask was read
 	achieved  cpulist.Set // every CPU that any of them could have used
 	whole     bool        // some thread had just the mask that was asked for
-	elsewhere string      // the first thread that could have run elsewhere
+	elsewhere string      // the first thread that could have run elsewhere, or CPUs that none could have
 	narrowed  string      // the first thread that kept to a part of the CPUs
 }
 
@@ -250,7 +250,8 @@ func (h *Held) States() []LayerState {
 }
 
 // cpuState is the state of the run's affinity. A thread that keeps to a part of
-// the CPUs is held: tasks bind their own threads within what they were given.
+// the CPUs is held: tasks bind their own threads within what they were given. It
+// is not where the kernel took the rest away.
 func (h *Held) cpuState() LayerState {
 	s := LayerState{Layer: layerCPUs, Asked: h.cpus.String(), Achieved: h.seen.achieved.String(), Held: h.seen.count > 0 && h.seen.elsewhere == ""}
 	switch {

@@ -2,9 +2,11 @@ package isolation
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -252,6 +254,52 @@ func TestHeldReadsBack(t *testing.T) {
 	}
 	if now, err := Allowed(); err != nil || !now.Equal(allowed) {
 		t.Errorf("this process is left on %v, %v", now, err)
+	}
+}
+
+// A task that is moved to a cpuset without some of its CPUs has a narrower mask,
+// as one has that binds its threads, and is not held.
+func TestHeldThatTheKernelNarrows(t *testing.T) {
+	needRoot(t)
+	allowed := twoCPUs(t)
+	sets, err := findCpusets(machine{})
+	if err != nil || sets.unified {
+		t.Skipf("unsupported here: it needs cpusets of version 1 (%v)", err)
+	}
+	id, err := newID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, dir := machine{}, filepath.Join(sets.root, id)
+	mems, err := k.readFile(sets.file(sets.root, "mems"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := cpulist.Of(allowed.First())
+	if err := errors.Join(k.mkdir(dir), k.writeFile(sets.file(dir, "mems"), mems), k.writeFile(sets.file(dir, "cpus"), first.String())); err != nil {
+		t.Skipf("unsupported here: cpusets cannot be made: %v", err)
+	}
+	defer func() {
+		if err := removeCgroup(k, dir); err != nil {
+			t.Error(err)
+		}
+	}()
+	h, err := Apply(Mode{CPUs: allowed.String()}, allowed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd, in := startCat(t, h)
+	h.ReadBack(cmd.Process.Pid)
+	if err := k.writeFile(filepath.Join(dir, "cgroup.procs"), fmt.Sprint(cmd.Process.Pid)); err != nil {
+		t.Error(err)
+	}
+	h.ReadBack(cmd.Process.Pid)
+	end(t, cmd, in)
+	if err := h.Release(); err != nil {
+		t.Error(err)
+	}
+	if s := h.States()[0]; s.Held || !strings.Contains(s.Note, "the cpuset of process") || !strings.Contains(s.Note, named(allowed.Minus(first))) {
+		t.Errorf("state %+v", s)
 	}
 }
 

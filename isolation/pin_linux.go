@@ -17,6 +17,9 @@ type pin struct {
 	cpus cpulist.Set
 	mask unix.CPUSetDynamic
 	got  unix.CPUSetDynamic // scratch
+	// narrow is true when the last read-back met a thread with a part of the
+	// CPUs.
+	narrow bool
 }
 
 // newPin sizes the scratch after the kernel's mask, so that a read-back costs
@@ -46,6 +49,14 @@ func (p *pin) enter() (restore func() error, err error) {
 
 // readBack reads the mask of every thread of a process.
 func (p *pin) readBack(pid int, seen *readBacks) {
+	p.narrow = false
+	p.readThreads(pid, seen)
+	if p.narrow && seen.elsewhere == "" {
+		seen.elsewhere = p.withheld(pid)
+	}
+}
+
+func (p *pin) readThreads(pid int, seen *readBacks) {
 	dir, err := os.Open("/proc/" + strconv.Itoa(pid) + "/task")
 	if err != nil {
 		// Without its folder (gone, or hidden by hidepid) the main thread
@@ -64,6 +75,22 @@ func (p *pin) readBack(pid int, seen *readBacks) {
 			p.readThread(pid, tid, seen)
 		}
 	}
+}
+
+// withheld says which of the CPUs a process cannot have, whatever it asks for:
+// they went offline, or its cpuset leaves them out. The kernel then narrows masks
+// in silence, as a task does that binds its own threads. "": none, or it cannot
+// be told.
+func (p *pin) withheld(pid int) string {
+	k := machine{}
+	online, err := everyone(k)
+	if err == nil && !p.cpus.SubsetOf(online) {
+		return fmt.Sprintf("%s offline", isOrAre(p.cpus.Minus(online)))
+	}
+	if home, err := cpusetOf(k, pid); err == nil && !home.Empty() && !p.cpus.SubsetOf(home) {
+		return fmt.Sprintf("the cpuset of process %d has no %s", pid, named(p.cpus.Minus(home)))
+	}
+	return ""
 }
 
 // readThread reads the mask of one thread; one that has ended has none.
@@ -87,7 +114,11 @@ func (p *pin) readThread(pid, tid int, seen *readBacks) {
 		if seen.elsewhere == "" {
 			seen.elsewhere = fmt.Sprintf("thread %d of process %d was allowed on %s", tid, pid, named(got))
 		}
-	case seen.narrowed == "":
+	default:
+		p.narrow = true
+		if seen.narrowed != "" {
+			return
+		}
 		seen.narrowed = fmt.Sprintf("thread %d of process %d kept to %s", tid, pid, named(got))
 	}
 }

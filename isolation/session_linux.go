@@ -117,8 +117,14 @@ const guardTime = 2 * time.Second
 // replay one.
 func (s *Session) refuseStale() error {
 	deadline := time.Now().Add(guardTime)
+	said := map[string]bool{} // once, however often it is looked
 	for {
-		stale, err := s.stale()
+		stale, err := s.stale(func(text string) {
+			if !said[text] {
+				said[text] = true
+				s.options.Say(text)
+			}
+		})
 		if err != nil || len(stale) == 0 {
 			return err
 		}
@@ -130,8 +136,8 @@ func (s *Session) refuseStale() error {
 }
 
 // stale lists the journals whose writer is gone, but for those of another boot:
-// these are dropped.
-func (s *Session) stale() ([]string, error) {
+// these are dropped. say is told of those that cannot be read.
+func (s *Session) stale(say func(string)) ([]string, error) {
 	names, err := s.folder.journals()
 	if err != nil {
 		return nil, err
@@ -144,7 +150,7 @@ func (s *Session) stale() ([]string, error) {
 		}
 		dropped, err := s.dropForeign(name)
 		if err != nil {
-			s.options.Say(err.Error())
+			say(err.Error())
 		}
 		if !dropped {
 			stale = append(stale, name)

@@ -85,8 +85,14 @@ func beSession(dir, target string) error {
 		return err
 	}
 	fmt.Printf("ready %d\n", s.guard.cmd.Process.Pid)
-	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+	word, err := io.ReadAll(os.Stdin)
+	if err != nil {
 		return err
+	}
+	if string(word) == "panic" {
+		// In a goroutine that nobody recovers: no deferred call is made.
+		go panic("on purpose")
+		select {}
 	}
 	return s.Close()
 }
@@ -245,6 +251,27 @@ func TestGuardUndoesWhenTheSessionIsKilled(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestGuardUndoesWhenTheSessionPanics(t *testing.T) {
+	needRoot(t)
+	o := testOptions(t)
+	k := startSession(t, o)
+	shelters := shelterOf(t, k.guard)
+	if _, err := io.WriteString(k.in, "panic"); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := k.cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 2 {
+		t.Errorf("the session ended with %v, want the status of a panic", err)
+	}
+	gone(t, k.guard)
+	if left := append(leftovers(t, o), stillThere(shelters)...); len(left) > 0 || k.mask(t) != k.before {
+		t.Errorf("left behind: %q, CPUs %s, before %s", left, k.mask(t), k.before)
 	}
 }
 
@@ -515,6 +542,30 @@ func TestJournalFileIsRefused(t *testing.T) {
 	}
 	if _, err := f.create("journal-1-1"); err == nil {
 		t.Error("a journal was made through a link")
+	}
+}
+
+// A journal that cannot be trusted keeps the machine from use, and is told of once
+// although it is looked at again and again.
+func TestJournalThatCannotBeTrusted(t *testing.T) {
+	o := testOptions(t)
+	o.Guard = nil
+	var said []string
+	o.Say = func(text string) { said = append(said, text) }
+	f, err := openFolder(o.State, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.close()
+	if err := os.Symlink("/etc/passwd", filepath.Join(o.State, "journal-4000000-1")); err != nil {
+		t.Fatal(err)
+	}
+	var stale *StaleError
+	if _, err := Open(context.Background(), o); !errors.As(err, &stale) {
+		t.Errorf("opened a machine with a journal that is a link: %v", err)
+	}
+	if len(said) != 1 || !strings.Contains(said[0], "journal-4000000-1") {
+		t.Errorf("said %q", said)
 	}
 }
 

@@ -165,12 +165,10 @@ func TestSMTRefusals(t *testing.T) {
 			k.files["/sys/fs/cgroup/x/cpuset.cpus.partition"] = "isolated"
 			k.files["/sys/fs/cgroup/x/cpuset.cpus.effective"] = "3"
 		}, "/sys/fs/cgroup/x is a cpuset partition"},
-		{"on, where it is off", true, "2", func(k *knobKernel) {
-			k.files[cpuFolder+"/smt/control"] = "off"
-			for cpu := range 8 {
-				k.files[fmt.Sprintf("%s/cpu%d/topology/thread_siblings_list", cpuFolder, cpu)] = fmt.Sprint(cpu)
-			}
-		}, "SMT is switched off"},
+		{"on, where it is off", true, "2", oneThreaded("off"), "SMT is switched off"},
+		{"on, where the firmware or the boot has it off", true, "2", oneThreaded("forceoff"), `smt/control is "forceoff"`},
+		{"on, where there is none", true, "2", oneThreaded("notsupported"), `smt/control is "notsupported"`},
+		{"on, where the kernel has no switch (arm64)", true, "2", oneThreaded("notimplemented"), `smt/control is "notimplemented"`},
 	} {
 		k := smtMachine()
 		if test.change != nil {
@@ -184,6 +182,16 @@ func TestSMTRefusals(t *testing.T) {
 			t.Errorf("%s: %v", test.summary, err)
 		}
 		k.undo(t, r, before)
+	}
+}
+
+// oneThreaded leaves every core one thread, and says why in smt/control.
+func oneThreaded(control string) func(k *knobKernel) {
+	return func(k *knobKernel) {
+		k.files[cpuFolder+"/smt/control"] = control
+		for cpu := range 8 {
+			k.files[fmt.Sprintf("%s/cpu%d/topology/thread_siblings_list", cpuFolder, cpu)] = fmt.Sprint(cpu)
+		}
 	}
 }
 

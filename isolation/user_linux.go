@@ -180,12 +180,17 @@ func (l *userLayer) command(_ *applied, c *Command) error {
 	if !changesUser(l.who) {
 		return nil
 	}
-	c.Env = setEnv(c.Env, "HOME", l.who.home)
-	if l.who.name != "" {
-		c.Env = setEnv(c.Env, "USER", l.who.name)
-		c.Env = setEnv(c.Env, "LOGNAME", l.who.name)
-	}
+	c.Env = l.who.environment(c.Env)
 	return nil
+}
+
+// environment is an environment with what in it is the account's own.
+func (a *account) environment(env []string) []string {
+	env = setEnv(env, "HOME", a.home)
+	if a.name != "" {
+		env = setEnv(setEnv(env, "USER", a.name), "LOGNAME", a.name)
+	}
+	return env
 }
 
 func (l *userLayer) check(r *applied, at moment) {

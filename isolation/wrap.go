@@ -36,7 +36,9 @@ type innerTask struct {
 	sure   bool // its command line is the command's
 	cpus   cpulist.Set
 	cgroup string
-	cpuset cpulist.Set
+	// outside is a cgroup of the run that it is not in; "": there is none.
+	outside string
+	cpuset  cpulist.Set
 }
 
 func newWrapLayer(r *applied) layer {
@@ -93,9 +95,33 @@ func (l *wrapLayer) check(r *applied, at moment) {
 	}
 	l.count++
 	l.seen = t
-	if !r.cpus.Empty() && !t.cpus.SubsetOf(r.cpus) && l.bad == "" {
+	switch {
+	case l.bad != "":
+	case !r.cpus.Empty() && !t.cpus.SubsetOf(r.cpus):
 		l.bad = fmt.Sprintf("process %d inside the wrapper was allowed on %s", t.pid, named(t.cpus))
+	case t.outside != "":
+		l.bad = fmt.Sprintf("process %d inside the wrapper is in cgroup %s and not in %s, which the mode made for it", t.pid, t.cgroup, t.outside)
 	}
+}
+
+// outside names a cgroup that the run made for its task and that a process is not
+// in, by the text of its /proc/PID/cgroup; "": it is in all of them. Runtimes of
+// containers put their tasks into cgroups of their own, where none of the run's
+// cpusets and limits reach.
+func outside(r *applied, text string) string {
+	if r.journal == nil {
+		return ""
+	}
+	for _, e := range r.journal.entries {
+		if e.Kind != KindCgroup {
+			continue
+		}
+		name := strings.TrimSuffix(e.Object, "/"+jobName)
+		if !strings.Contains(text, "/"+path.Base(name)) {
+			return e.Object
+		}
+	}
+	return ""
 }
 
 // read fills in what holds the process; false: it has ended.
@@ -118,6 +144,9 @@ func (l *wrapLayer) read(r *applied, t *innerTask) bool {
 		return !t.cpus.Empty()
 	}
 	t.cgroup = shownCgroup(text)
+	if !ended(r.kernel, t.pid) { // in version 1 one that has ended is at the root
+		t.outside = outside(r, text)
+	}
 	if t.cpuset, err = cpusetOf(r.kernel, t.pid); err != nil {
 		t.cpuset = cpulist.Set{}
 	}

@@ -85,3 +85,34 @@ func TestWrapChecksTheTaskInside(t *testing.T) {
 		t.Errorf("never read: %+v", s)
 	}
 }
+
+// A runtime that puts the task into a cgroup of its own takes it out of the one
+// that the mode made, with its cpuset and its limits.
+func TestWrapThatLeavesTheCgroup(t *testing.T) {
+	for _, test := range []struct {
+		made, cgroup string
+		kind         Kind
+		held         bool
+	}{
+		{"/sys/fs/cgroup/goset-0123456789abcdef/job", "/goset-0123456789abcdef/job", KindCgroup, true},
+		{"/sys/fs/cgroup/goset-0123456789abcdef/job", "/goset-0123456789abcdef/job/inner", KindCgroup, true},
+		{"/sys/fs/cgroup/goset-0123456789abcdef/job", "/docker/1234", KindCgroup, false},
+		{"/sys/fs/cgroup/memory/goset-0123456789abcdef", "/docker/1234", KindCgroup, false},
+		{"/sys/fs/cgroup/goset-0123456789abcdef", "/docker/1234", KindShelter, true},
+	} {
+		k := newKnobKernel(map[string]string{"/proc/self/mountinfo": ""})
+		r := k.run(t, Mode{CPUs: "2", Wrap: []string{"docker"}}, "2")
+		r.journal.entries = []Entry{{Kind: test.kind, Object: test.made}}
+		l := newWrapLayer(r)
+		c := Command{Argv: []string{"work"}}
+		if err := l.(commandLayer).command(r, &c); err != nil {
+			t.Fatal(err)
+		}
+		k.addTask(50, "work", "2", 0)
+		k.files["/proc/50/cmdline"], k.files["/proc/50/cgroup"] = "work\x00", "0::"+test.cgroup
+		l.check(r, moment{phase: duringRun, pid: 50})
+		if s := l.state(); s.Held != test.held || !test.held && !strings.Contains(s.Note, test.made) {
+			t.Errorf("made %s, inside %s: %+v", test.made, test.cgroup, s)
+		}
+	}
+}

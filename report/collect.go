@@ -78,8 +78,9 @@ type treatment struct {
 	counts          Counts
 	procs           int     // GOMAXPROCS of Go benchmarks; 0: it is none
 	warmupBad       int     // warm-up runs that were void or failed
-	blocks          []int32 // of the kept runs, in time order, as are the next four
+	blocks          []int32 // of the kept runs, in time order, as are the next five
 	runs            []int32
+	onCPUs          []int32 // into cpus.texts; -1: others
 	positions       []int32
 	starts          []int64 // ns since 1970; 0: unknown
 	counters        counterTable
@@ -269,7 +270,7 @@ func (t *treatment) keep(w *workload, r *harness.Record) {
 	}
 	t.starts = append(t.starts, start)
 	t.counters.add(int(at), r.Counters)
-	t.cpus.add(r.CPUs)
+	t.onCPUs = append(t.onCPUs, int32(t.cpus.add(r.CPUs)))
 	t.procs = r.Procs
 	for name, v := range r.Values {
 		c := t.cell(w.index[name])

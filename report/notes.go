@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,11 +45,12 @@ func (n *notes) about(topic Topic, text string, row int) {
 // notesOf says what is to be known about a table: the gravest first.
 func notesOf(t *Table, g *group, m int) []Note {
 	var n notes
+	f := formatOf(t)
 	for i := range t.Rows {
 		n.variation(i, &t.Rows[i])
 	}
 	for i, tr := range g.treatments {
-		n.places(i, tr)
+		n.places(i, tr, m, f)
 		n.gaps(i, tr, m, &t.Rows[i])
 	}
 	for i := range t.Rows {
@@ -101,17 +103,28 @@ func (n *notes) variation(i int, r *Row) {
 	}
 }
 
-// places tells of runs that were not all on the same CPUs.
-func (n *notes) places(i int, tr *treatment) {
+// places tells of runs that were not all on the same CPUs, and what they came to
+// on each.
+func (n *notes) places(i int, tr *treatment, m int, f format) {
 	if len(tr.cpus.texts) < 2 {
 		return
 	}
-	var at []string
-	for _, c := range tr.cpus.texts {
-		if c == "" {
-			c = "any"
+	byCPU := make([][]float64, len(tr.cpus.texts))
+	if m >= 0 {
+		c := tr.lookup(m)
+		for k, v := range c.values {
+			if at := tr.onCPUs[c.at[k]]; at >= 0 {
+				byCPU[at] = append(byCPU[at], v)
+			}
 		}
-		at = append(at, c)
+	}
+	var at []string
+	for j, c := range tr.cpus.texts {
+		text := cmp.Or(c, "any")
+		if median, err := stats.Median(byCPU[j]); err == nil && median.OK {
+			text = fmt.Sprintf("%s: median %s of %d %s", text, f.quantity(median), len(byCPU[j]), plural(len(byCPU[j]), "run"))
+		}
+		at = append(at, text)
 	}
 	if tr.cpus.other > 0 {
 		at = append(at, "…")

@@ -58,18 +58,20 @@ type tally struct {
 	other  int // occurrences of texts beyond maxTexts
 }
 
-func (y *tally) add(s string) {
+// add returns the index of the text in texts; -1: it is one of the others.
+func (y *tally) add(s string) int {
 	for i, t := range y.texts {
 		if t == s {
 			y.counts[i]++
-			return
+			return i
 		}
 	}
 	if len(y.texts) == maxTexts {
 		y.other++
-		return
+		return -1
 	}
 	y.texts, y.counts = append(y.texts, s), append(y.counts, 1)
+	return len(y.texts) - 1
 }
 
 // names is an ordered set.

@@ -169,9 +169,9 @@ func TestNotes(t *testing.T) {
 	want := strings.Join([]string{
 		"CV above 5%: look at the environment — wobbly",
 		"CV above 10%: do not compare — wild",
-		"runs were on different CPUs (1; any): the spread includes differences between cores — steady",
+		"runs were on different CPUs (1: median 1.00500 of 2 runs; any): the spread includes differences between cores — steady",
 		"1 values are not finite and left out — steady",
-		"runs were on different CPUs (1; 2): the spread includes differences between cores — wobbly",
+		"runs were on different CPUs (1: median 1.00000 of 1 run; 2: median 1.10000 of 1 run): the spread includes differences between cores — wobbly",
 		"1 kept runs have no value of this metric — wild",
 		"busy — wobbly, wild",
 	}, "\n")

@@ -18,5 +18,5 @@
 // CPUs are threads that share the cores of the host.
 //
 // Where QEMU, busybox or the kernels are missing (scripts/test installs them),
-// Boot skips the test with an [Unavailable]; with CI=true it fails it.
+// Boot skips the test with an [Unavailable]; where CI is set it fails it.
 package vmtest

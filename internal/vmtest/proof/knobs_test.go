@@ -194,6 +194,16 @@ func TestAddresses(t *testing.T) {
 		`["/bin/sh", "-c", "/vm/bin/agent addr >>/tmp/a/seen; echo 1 s"]`, 1))
 	g.Sh("cd /tmp/a && goset-bench run x.toml -quiet -runs 20 -o out")
 	want(t, "places of stack and vdso in 20 runs", g.Get("grep -c . /tmp/a/seen; sort -u /tmp/a/seen | grep -c ."), "40\n2")
+	// A set-uid program has addresses of its own choice again, which is seen.
+	b, argv := prepare(g, "aslr = false\n")
+	suid := b.hold + ".suid"
+	g.Sh("cp /vm/bin/agent " + suid + "; chmod 4755 " + suid)
+	b.begin(append(argv, "-set", fmt.Sprintf("workload.w.command=[%q, \"hold\", %q]", suid, b.hold))...)
+	want(t, "personality of a set-uid program", g.Get("cat /proc/"+b.task+"/personality"), "00000000")
+	b.end()
+	if r := b.record(); r.Outcome == "kept" || !strings.Contains(layer(t, r, "aslr").Note, "set-uid") {
+		t.Errorf("the record says of it: %s, %+v", r.Outcome, r.Layers)
+	}
 	g.Same(before)
 }
 

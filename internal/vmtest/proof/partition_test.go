@@ -17,6 +17,10 @@ func TestImpossibleCPUs(t *testing.T) {
 		before := g.Snapshot()
 		refused(g, "cpus = \"0-7\"\ncgroup = \"isolated\"\n", "cgroup")
 		g.Same(before)
+		// Debian's kernels have no core scheduling, so that without a partition
+		// nothing keeps a sibling empty.
+		refused(g, "cpus = \"2\"\nfence = true\n", "fence", "core scheduling")
+		g.Same(before)
 		refused(g, "cpus = \"99\"\n", "cpus", "99", "not on this machine")
 		g.Same(before)
 		g.Sh("echo 0 >/sys/devices/system/cpu/cpu5/online")
@@ -28,31 +32,60 @@ func TestImpossibleCPUs(t *testing.T) {
 }
 
 // TestBootIsolated is scenario 6 on a machine that was booted with isolated
-// CPUs. They can be had by name. No kernel here makes a partition of them: 6.12
-// takes it for a conflict, and 6.1 would let its workers onto them for good.
+// CPUs. They can be had by name. 6.12 makes no partition of them, which it takes for
+// a conflict, and 6.1 would let its workers onto them for good; 7.3 makes one, and
+// hands out the CPUs of its own threads anew.
 func TestBootIsolated(t *testing.T) {
-	onKernels(t, func(kernel string) vmtest.Machine {
+	onNewestToo(t, func(kernel string) vmtest.Machine {
 		m := smt(kernel)
 		m.Append = "isolcpus=domain,managed_irq,2-3 nohz_full=4-5"
 		return m
 	}, func(t *testing.T, g *vmtest.Guest) {
+		partitions := strings.HasPrefix(g.Release, newest+".")
 		before := g.Snapshot()
 		b := start(g, "cpus = \"2\"\ncgroup = true\nsteer = true\n")
 		want(t, "CPUs of the task", g.Get("agent mask "+b.task), "2")
 		r := b.done()
 		holds(t, r, "cpus", "cgroup", "steer")
-		if l := layer(t, r, "cgroup"); l.Achieved != "member" || !strings.Contains(l.Note, "not isolated") {
+		l := layer(t, r, "cgroup")
+		if !partitions && (l.Achieved != "member" || !strings.Contains(l.Note, "not isolated")) || partitions && l.Achieved != "isolated" {
 			t.Errorf("the record does not say what holds, and why: %+v", l)
 		}
 		g.Same(before)
-		refused(g, goset, "fence", "not isolated")
-		refused(g, "cpus = \"2\"\ncgroup = \"isolated\"\n", "cgroup", "member")
+		if partitions {
+			holds(t, start(g, goset).done(), "cpus", "cgroup", "fence", "steer")
+		} else {
+			refused(g, goset, "fence", "not isolated")
+			refused(g, "cpus = \"2\"\ncgroup = \"isolated\"\n", "cgroup", "member")
+		}
 		g.Same(before)
 		b = start(g, "cpus = \"4\"\ncgroup = true\n")
 		want(t, "CPUs of the task", g.Get("agent mask "+b.task), "4")
 		holds(t, b.done(), "cpus", "cgroup")
 		g.Same(before)
 	})
+}
+
+// TestNoHousekeeper is scenario 6 on a machine all of whose CPUs but one are
+// nohz_full: the newest kernels isolate none that is needed to keep house.
+func TestNoHousekeeper(t *testing.T) {
+	if !vmtest.Fetched(newest) {
+		t.Skipf("the archive has no kernel %s", newest)
+	}
+	m := smt(newest)
+	m.OneThread, m.Append = true, "nohz_full=1-7"
+	g := vmtest.Boot(t, m)
+	before := g.Snapshot()
+	refused(g, "cpus = \"0\"\ncgroup = \"isolated\"\n", "cgroup", "housekeeping")
+	g.Same(before)
+	b := start(g, "cpus = \"0\"\ncgroup = true\n")
+	want(t, "CPUs of the task", g.Get("agent mask "+b.task), "0")
+	r := b.done()
+	holds(t, r, "cpus", "cgroup")
+	if l := layer(t, r, "cgroup"); !strings.Contains(l.Note, "not isolated") || l.Achieved == "isolated" {
+		t.Errorf("the record does not say what holds, and why: %+v", l)
+	}
+	g.Same(before)
 }
 
 // TestHierarchies is scenario 7: whichever hierarchy has the controller is
@@ -74,6 +107,9 @@ func TestHierarchies(t *testing.T) {
 			before := g.Snapshot()
 			b := start(g, "cpus = \"2\"\ncgroup = true\nsteer = true\n")
 			want(t, "CPUs of the task", g.Get("agent mask "+b.task), "2")
+			// A cpuset of version 1 keeps nobody off, so that what can be moved is.
+			want(t, "CPUs of a kernel thread that can be moved", g.Get("agent mask $(pidof kcompactd0)"), "0-1,3-7")
+			want(t, "CPUs of unbound work", g.Get("cat /sys/devices/virtual/workqueue/cpumask"), "fb")
 			if got := g.Get("cat /proc/" + b.task + "/cgroup"); !strings.Contains(got, c.where) {
 				t.Errorf("groups of the task:\n%s\nwant %q", got, c.where)
 			}
@@ -100,6 +136,33 @@ func TestHierarchies(t *testing.T) {
 			g.Same(before)
 		})
 	}
+}
+
+// TestShield keeps everybody off with cpusets of version 1, as a partition does
+// with version 2.
+func TestShield(t *testing.T) {
+	m := smt("6.1")
+	m.Cgroup = vmtest.V1
+	g := vmtest.Boot(t, m)
+	pinned := g.Start("agent", "on", "2", "agent", "sleep")
+	hog := g.Start("agent", "spin")
+	before := g.Snapshot()
+	b := start(g, "cpus = \"2\"\ncgroup = true\nshield = true\nsteer = true\n")
+	want(t, "CPUs of the task", g.Get("agent mask "+b.task), "2")
+	want(t, "CPUs of who had all", g.Get(fmt.Sprintf("agent mask %d", hog.PID)), "0-1,3-7")
+	want(t, "an outsider that pins itself there", g.Get(fmt.Sprintf("agent aff %d 2", hog.PID)), "EINVAL")
+	want(t, "processes outside, but for the kernel's", g.Get(`for p in $(cat /sys/fs/cgroup/cpuset/cgroup.procs); do [ -z "$(tr -d '\0' 2>/dev/null </proc/$p/cmdline)" ] || cat /proc/$p/comm; done`), "")
+	late := g.Start("agent", "spin")
+	for _, p := range []*vmtest.Process{hog, late} {
+		neverOn(t, g, p.PID, "2")
+	}
+	holds(t, b.done(), "cpus", "cgroup", "shield", "steer")
+	g.Sh(fmt.Sprintf("kill -9 %d", late.PID))
+	late.Wait()
+	g.Same(before)
+	want(t, "mask of the bystander", g.Get(fmt.Sprintf("agent mask %d", pinned.PID)), "2")
+	refused(g, "cpus = \"2\"\nshield = true\n", "shield", "cgroup = true")
+	g.Same(before)
 }
 
 // TestHotplugByOthers is scenario 21: somebody takes a CPU of the fence away
@@ -142,6 +205,34 @@ func TestLeftBehind(t *testing.T) {
 	})
 }
 
+// TestCannotBeKilled is scenario 20: a process that no signal ends (frozen here,
+// as others hang in a device) keeps the cgroup. That is said, all else is put
+// back, the next start names the way out, and that heals once the process ends.
+func TestCannotBeKilled(t *testing.T) {
+	onKernels(t, smt, func(t *testing.T, g *vmtest.Guest) {
+		const freezer = "/tmp/freezer"
+		g.Sh("mkdir " + freezer + "; mount -t cgroup -o freezer none " + freezer + "; mkdir " + freezer + "/x")
+		before := g.Snapshot()
+		b, argv := prepare(g, goset)
+		// It freezes itself, and is frozen in the middle of that.
+		script := fmt.Sprintf("mkdir -p %[1]s; (echo 0 >%[2]s/x/cgroup.procs; echo FROZEN >%[2]s/x/freezer.state) & echo $! >%[1]s/new; mv %[1]s/new %[1]s/pid; sleep 1; echo 1 s", b.hold, freezer)
+		b.begin(append(argv, "-set", fmt.Sprintf(`workload.w.command=["/bin/sh", "-c", %q]`, script))...)
+		r := b.proc.Wait()
+		if r.Exit == 0 || !strings.Contains(r.Stderr, b.task) {
+			t.Errorf("exit %d without naming process %s, which does not end\n%s%s", r.Exit, b.task, r.Stdout, r.Stderr)
+		}
+		gone(g)
+		want(t, "CPUs of everybody else", g.Get("cat /sys/fs/cgroup/cpuset.cpus.effective"), "0-7")
+		refused(g, "cpus = \"4\"\n", "goset-bench restore")
+		g.Sh("echo THAWED >" + freezer + "/x/freezer.state")
+		g.Until("! kill -0 " + b.task + " 2>/dev/null")
+		if r := g.Run("goset-bench", "restore"); r.Exit != 0 {
+			t.Errorf("exit %d of restore\n%s%s", r.Exit, r.Stdout, r.Stderr)
+		}
+		g.Same(before)
+	})
+}
+
 // TestOldKernel is scenario 2: kernel 5.10 knows no "isolated", and its "root"
 // lets the workers loose that belong to a CPU, for good. So true falls back to a
 // member, and says why; the words themselves are refused, and so is a fence.
@@ -169,7 +260,7 @@ func TestOldKernel(t *testing.T) {
 // TestPartition is scenario 1 and 3: the partition keeps everybody off, and
 // the masks of bystanders are as they were after it.
 func TestPartition(t *testing.T) {
-	onKernels(t, smt, func(t *testing.T, g *vmtest.Guest) {
+	onNewestToo(t, smt, func(t *testing.T, g *vmtest.Guest) {
 		pins := []string{"2", "2-3", "3,5", "0-7", "4"}
 		var bystanders []*vmtest.Process
 		for _, pin := range pins {
@@ -196,6 +287,31 @@ func TestPartition(t *testing.T) {
 			want(t, "mask of the bystander on "+pins[i], g.Get(fmt.Sprintf("agent mask %d", p.PID)), pins[i])
 		}
 	})
+}
+
+// TestMovedToTheRoot: before kernel 6.2 who is moved to the root cgroup gets the
+// CPUs of partitions as well. The run does not count then.
+func TestMovedToTheRoot(t *testing.T) {
+	onKernels(t, smt, func(t *testing.T, g *vmtest.Guest) {
+		g.Sh("mkdir /sys/fs/cgroup/elsewhere")
+		moved := g.Start("agent", "sleep")
+		g.Sh(fmt.Sprintf("echo %d >/sys/fs/cgroup/elsewhere/cgroup.procs", moved.PID))
+		b := start(g, goset)
+		g.Sh(fmt.Sprintf("echo %d >/sys/fs/cgroup/cgroup.procs", moved.PID))
+		got := g.Get(fmt.Sprintf("agent mask %d", moved.PID))
+		want(t, "CPUs of who was moved", got, map[string]string{"6.1": "0-7", "6.12": "0-1,4-7"}[series(g.Release)])
+		b.end()
+		r := b.record()
+		if l := layer(t, r, "fence"); l.Held != (got == "0-1,4-7") || l.Held != (r.Outcome == "kept") {
+			t.Errorf("the process had CPUs %s, and the record says %s: %+v", got, r.Outcome, l)
+		}
+	})
+}
+
+// series is "6.1" of "6.1.0-50-cloud-amd64".
+func series(release string) string {
+	f := strings.SplitN(release, ".", 3)
+	return strings.Join(f[:2], ".")
 }
 
 // neverOn looks again and again where the threads of a process run.
