@@ -284,7 +284,7 @@ func TestHeldThatTheKernelNarrows(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	h, err := Apply(Mode{CPUs: allowed.String()}, allowed)
+	h, err := applyAlone(Mode{CPUs: allowed.String()}, allowed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,11 +4,24 @@ package proof
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"goset/internal/vmtest"
 )
+
+// onNewestToo is onKernels, and the newest kernel where it could be fetched.
+func onNewestToo(t *testing.T, machine func(kernel string) vmtest.Machine, steps func(t *testing.T, g *vmtest.Guest)) {
+	onKernels(t, machine, steps)
+	switch {
+	case slices.Contains(kernels(), newest):
+	case !vmtest.Fetched(newest):
+		t.Logf("the archive has no kernel %s", newest)
+	default:
+		onKernel(t, newest, machine, steps)
+	}
+}
 
 // TestImpossibleCPUs is scenario 6: what cannot be had is refused with the
 // knob's name, and nothing is changed.
