@@ -1,6 +1,7 @@
 package isolation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,14 +23,45 @@ const DefaultLock = "/sys/devices/system/cpu/online"
 // machineLock is the lock that two sessions on one machine take turns with.
 type machineLock struct{ file *os.File } // nil: an ancestor holds it
 
+// locking is how the lock is taken.
+type locking int
+
+const (
+	lockAlone    locking = unix.LOCK_EX // by sessions
+	lockTogether locking = unix.LOCK_SH // by visits
+)
+
 // lockPoll is how often a waiter looks whether the lock is free: flock itself
 // cannot be given a deadline.
 const lockPoll = 100 * time.Millisecond
 
+// Visit is the time on the machine of a command that changes nothing of it. Visits
+// go side by side, and none beside a session, which they would disturb unnoticed.
+type Visit struct{ lock *machineLock }
+
+// NewVisit waits as Open does. The error is a *LockedError when a session has the
+// machine.
+func NewVisit(ctx context.Context, o Options) (*Visit, error) {
+	lock, err := o.lockMachine(ctx, lockTogether)
+	return &Visit{lock}, err
+}
+
+// Close ends the visit.
+func (v *Visit) Close() error { return v.lock.unlock() }
+
+// lockMachine takes the lock that the options name, and says whom it waits for.
+func (o *Options) lockMachine(ctx context.Context, how locking) (*machineLock, error) {
+	return lockMachine(ctx, cmp.Or(o.Lock, DefaultLock), how, o.Wait, func(h Holder) {
+		if o.Say != nil {
+			o.Say(fmt.Sprintf("waiting up to %v for this machine: %s has its lock", o.Wait, h))
+		}
+	})
+}
+
 // lockMachine takes the lock, waiting for it at most so long. waits is told
 // who has it, once for every holder. A session started by a run of another is
 // that one's guest: it does not wait for its own ancestor.
-func lockMachine(ctx context.Context, path string, wait time.Duration, waits func(Holder)) (*machineLock, error) {
+func lockMachine(ctx context.Context, path string, how locking, wait time.Duration, waits func(Holder)) (*machineLock, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the lock of this machine: %w", err)
@@ -37,7 +69,7 @@ func lockMachine(ctx context.Context, path string, wait time.Duration, waits fun
 	deadline := time.Now().Add(wait)
 	var told *Holder
 	for {
-		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		err := unix.Flock(int(file.Fd()), int(how)|unix.LOCK_NB)
 		if err == nil {
 			return &machineLock{file}, nil
 		}
@@ -45,8 +77,8 @@ func lockMachine(ctx context.Context, path string, wait time.Duration, waits fun
 			file.Close()
 			return nil, fmt.Errorf("cannot lock %s: %w", path, err)
 		}
-		holder := lockHolder(file)
-		if holder.PID != 0 && isAncestor(holder.PID) {
+		holder, own := lockHolder(file)
+		if own {
 			return &machineLock{}, file.Close()
 		}
 		if time.Now().After(deadline) {
@@ -83,45 +115,48 @@ func LockedBy(path string) (string, error) {
 		return "", err
 	}
 	defer file.Close()
+	pids, err := lockHolders(file)
+	if err != nil || len(pids) == 0 {
+		return "", err
+	}
+	return describe(pids[0]).String(), nil
+}
+
+// lockHolder finds who holds the lock of an open file: of several one that is no
+// ancestor of this process. own is true when only ancestors do.
+func lockHolder(file *os.File) (h Holder, own bool) {
+	pids, err := lockHolders(file)
+	if err != nil || len(pids) == 0 {
+		return Holder{}, false
+	}
+	for _, pid := range pids {
+		if !isAncestor(pid) {
+			return describe(pid), false
+		}
+	}
+	return describe(pids[0]), true
+}
+
+// lockHolders lists the processes that hold the lock of an open file.
+func lockHolders(file *os.File) ([]int, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(file.Fd()), &st); err != nil {
-		return "", err
+		return nil, err
 	}
 	text, err := os.ReadFile("/proc/locks")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	pid := parseLocks(string(text), uint64(st.Dev), st.Ino)
-	if pid < 1 {
-		return "", nil
-	}
-	return describe(pid).String(), nil
+	return parseLocks(string(text), uint64(st.Dev), st.Ino), nil
 }
 
-// lockHolder finds who holds the lock of an open file.
-func lockHolder(file *os.File) Holder {
-	var st unix.Stat_t
-	if unix.Fstat(int(file.Fd()), &st) != nil {
-		return Holder{}
-	}
-	text, err := os.ReadFile("/proc/locks")
-	if err != nil {
-		return Holder{}
-	}
-	pid := parseLocks(string(text), uint64(st.Dev), st.Ino)
-	if pid < 1 {
-		return Holder{}
-	}
-	return describe(pid)
-}
-
-// parseLocks finds the holder of a lock in /proc/locks:
+// parseLocks finds the holders of a lock in /proc/locks:
 //
 //	1: FLOCK  ADVISORY  WRITE 7855 00:16:3564 0 EOF
 //
 // Waiters stand below with "->". A holder in another PID namespace has the
 // number 0 or -1.
-func parseLocks(text string, dev, inode uint64) int {
+func parseLocks(text string, dev, inode uint64) (pids []int) {
 	want := fmt.Sprintf("%02x:%02x:%d", unix.Major(dev), unix.Minor(dev), inode)
 	for _, line := range strings.Split(text, "\n") {
 		f := strings.Fields(line)
@@ -129,10 +164,10 @@ func parseLocks(text string, dev, inode uint64) int {
 			continue
 		}
 		if pid, err := strconv.Atoi(f[4]); err == nil && pid > 0 {
-			return pid
+			pids = append(pids, pid)
 		}
 	}
-	return 0
+	return pids
 }
 
 // describe says what can be learned of a process.

@@ -2,6 +2,7 @@ package isolation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,7 +22,7 @@ func TestLockedBy(t *testing.T) {
 	if who, err := LockedBy(path); who != "" || err != nil {
 		t.Errorf("a free lock is held by %q, %v", who, err)
 	}
-	lock, err := lockMachine(context.Background(), path, 0, nil)
+	lock, err := lockMachine(context.Background(), path, lockAlone, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,5 +35,48 @@ func TestLockedBy(t *testing.T) {
 	}
 	if who, err := LockedBy(path); who != "" || err != nil {
 		t.Errorf("freed, it is held by %q, %v", who, err)
+	}
+}
+
+// TestVisit: visits go side by side, and no session beside one.
+func TestVisit(t *testing.T) {
+	o := testOptions(t)
+	visit := func() *Visit {
+		t.Helper()
+		v, err := NewVisit(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	one, other := visit(), visit()
+	refused := func(err error) {
+		t.Helper()
+		if locked, ok := errors.AsType[*LockedError](err); !ok || locked.Holder.PID != os.Getpid() {
+			t.Errorf("error %v", err)
+		}
+	}
+	_, err := Open(t.Context(), o)
+	refused(err)
+	if err := one.Close(); err != nil {
+		t.Error(err)
+	}
+	_, err = Open(t.Context(), o)
+	refused(err)
+	if err := other.Close(); err != nil {
+		t.Error(err)
+	}
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = NewVisit(t.Context(), o)
+	refused(err)
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	o.Lock = filepath.Join(t.TempDir(), "nowhere")
+	if _, err := NewVisit(t.Context(), o); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no lock: %v", err)
 	}
 }

@@ -62,15 +62,10 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	if o.State == "" {
 		o.State = DefaultState
 	}
-	if o.Lock == "" {
-		o.Lock = DefaultLock
-	}
 	if o.Say == nil {
 		o.Say = func(string) {}
 	}
-	lock, err := lockMachine(ctx, o.Lock, o.Wait, func(h Holder) {
-		o.Say(fmt.Sprintf("waiting up to %v for this machine: %s has its lock", o.Wait, h))
-	})
+	lock, err := o.lockMachine(ctx, lockAlone)
 	if err != nil {
 		return nil, err
 	}

@@ -464,14 +464,15 @@ func TestParseLocks(t *testing.T) {
 1: -> FLOCK  ADVISORY  WRITE 9999 00:16:3564 0 EOF
 2: POSIX  ADVISORY  WRITE 12 00:16:77 0 EOF
 3: FLOCK  ADVISORY  WRITE 0 00:16:78 0 EOF
-4: FLOCK  ADVISORY  WRITE 55 fd:01:79 0 EOF`
+4: FLOCK  ADVISORY  READ 55 fd:01:79 0 EOF
+5: FLOCK  ADVISORY  READ 56 fd:01:79 0 EOF`
 	for _, test := range []struct {
 		dev   uint64
 		inode uint64
-		want  int
-	}{{unix.Mkdev(0, 0x16), 3564, 7855}, {unix.Mkdev(0, 0x16), 77, 0}, {unix.Mkdev(0, 0x16), 78, 0}, {unix.Mkdev(0xfd, 1), 79, 55}, {0, 0, 0}} {
-		if got := parseLocks(text, test.dev, test.inode); got != test.want {
-			t.Errorf("inode %d: %d, want %d", test.inode, got, test.want)
+		want  []int
+	}{{unix.Mkdev(0, 0x16), 3564, []int{7855}}, {unix.Mkdev(0, 0x16), 77, nil}, {unix.Mkdev(0, 0x16), 78, nil}, {unix.Mkdev(0xfd, 1), 79, []int{55, 56}}, {0, 0, nil}} {
+		if got := parseLocks(text, test.dev, test.inode); !slices.Equal(got, test.want) {
+			t.Errorf("inode %d: %v, want %v", test.inode, got, test.want)
 		}
 	}
 }

@@ -39,6 +39,15 @@ func Open(context.Context, Options) (*Session, error) { return &Session{}, nil }
 // Close has nothing to undo.
 func (s *Session) Close() error { return nil }
 
+// Visit is the time on the machine of a command that changes nothing of it.
+type Visit struct{}
+
+// NewVisit has nothing to lock on this system.
+func NewVisit(context.Context, Options) (*Visit, error) { return &Visit{}, nil }
+
+// Close has nothing to free.
+func (*Visit) Close() error { return nil }
+
 // Restore finds nothing to undo.
 func Restore(Options) (int, error) { return 0, nil }
 

@@ -75,7 +75,7 @@ func (o *options) addTask(fs *pflag.FlagSet) {
 // addMachine adds the flags about taking the machine.
 func (o *options) addMachine(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.wait, "wait", 0, "how long to wait while another session has this machine, as 10m")
-	fs.StringVar(&o.lock, "lock", isolation.DefaultLock, "`FILE` whose lock is taken by layers that change the machine")
+	fs.StringVar(&o.lock, "lock", isolation.DefaultLock, "`FILE` whose lock is taken: by layers that change the machine alone, else together with others like it")
 }
 
 // addLayers adds a flag for every layer, named as its key in a mode.

@@ -3,18 +3,19 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 
 	"goset/isolation"
 )
 
-// open takes the machine when a layer is going to change it. Two commands that
-// are only pinned may run side by side, and take nothing.
+// open takes the machine, for this command alone when a layer is going to change
+// it. Commands that are only pinned may run side by side.
 func (t *task) open(ctx context.Context) error {
-	if !t.mode.ChangesMachine() {
-		return nil
-	}
 	o := isolation.Options{State: t.opt.state, Lock: t.opt.lock, Wait: t.opt.wait, Say: t.say, Tool: "goset"}
+	if !t.mode.ChangesMachine() {
+		return t.visit(ctx, o)
+	}
 	if os.Geteuid() == 0 {
 		// The file that runs, and not what stands at its path by now: an
 		// upgrade leaves the journal to the version that wrote it.
@@ -29,6 +30,23 @@ func (t *task) open(ctx context.Context) error {
 	return nil
 }
 
+// visit keeps experiments from starting while the command runs, and it from
+// running beside one.
+func (t *task) visit(ctx context.Context, o isolation.Options) error {
+	v, err := isolation.NewVisit(ctx, o)
+	if _, locked := errors.AsType[*isolation.LockedError](err); locked || ctx.Err() != nil {
+		return err
+	}
+	if err != nil {
+		// Where the file is not to be had (a bare container) nobody can take
+		// the machine. Pinning needs no lock.
+		t.say(fmt.Sprintf("warning: %v; an experiment beside this run would go unnoticed", err))
+		return nil
+	}
+	t.leave = v.Close
+	return nil
+}
+
 // closing undoes what is still changed, whatever happened before, and gives up
 // the runner.
 func (t *task) closing(err error) error {
@@ -36,6 +54,9 @@ func (t *task) closing(err error) error {
 	var cerr error
 	if t.session != nil {
 		cerr = t.session.Close()
+	}
+	if t.leave != nil {
+		cerr = errors.Join(cerr, t.leave())
 	}
 	cerr = errors.Join(cerr, t.runner.Close())
 	if t.ran && cerr != nil {

@@ -29,8 +29,10 @@ type task struct {
 	mode   isolation.Mode
 	relay  *relay
 	runner *harness.Runner
-	// session is the task's time on the machine; nil: nothing is changed.
+	// session is the task's time on the machine; nil: nothing is changed, and
+	// leave ends what is a visit then.
 	session *isolation.Session
+	leave   func() error
 	ran     bool // its exit status is goset's, whatever fails afterwards
 
 	ranking   rank.Ranking

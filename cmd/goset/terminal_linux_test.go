@@ -96,17 +96,31 @@ func (x *terminal) until(text string) string {
 // untilStopped waits for a process to be stopped.
 func (x *terminal) untilStopped(pid string) {
 	x.t.Helper()
+	x.untilFile("/proc/"+pid+"/stat", "stopped", func(text string) bool { return strings.Contains(text, ") T ") })
+}
+
+// untilReading waits for a process to wait for its input. A shell that gets a
+// signal just before runs its trap only after the next line.
+func (x *terminal) untilReading(pid string) {
+	x.t.Helper()
+	call := fmt.Sprintf("%d 0x0 ", syscall.SYS_READ)
+	x.untilFile("/proc/"+pid+"/syscall", "reading", func(text string) bool { return strings.HasPrefix(text, call) })
+}
+
+// untilFile waits for a file of a process to say that it is so.
+func (x *terminal) untilFile(path, what string, is func(text string) bool) {
+	x.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
-		text, err := os.ReadFile("/proc/" + pid + "/stat")
+		text, err := os.ReadFile(path)
 		if err != nil {
 			x.t.Fatal(err)
 		}
-		if strings.Contains(string(text), ") T ") {
+		if is(string(text)) {
 			return
 		}
 		_ = waitReadable(x.master, 10*time.Millisecond)
 	}
-	x.t.Fatalf("process %s is not stopped", pid)
+	x.t.Fatalf("who has %s is not %s", path, what)
 }
 
 // waitReadable bounds a read of a file that has no deadlines.
@@ -138,7 +152,7 @@ func TestTerminalSignals(t *testing.T) {
 	x := newTerminal(t)
 	x.write(counting)
 	x.until("up-")
-	x.until("-\r\n")
+	x.untilReading(x.until("-\r\n"))
 	x.write("\x03")
 	x.until("got-INT\r\n")
 	x.write("hello\n")
