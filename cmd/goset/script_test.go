@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs whole commands: exit code, stdout, stderr, files left.
 func TestScripts(t *testing.T) {
+	clitest.TakeHangups()
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -30,6 +32,15 @@ func CheckManPage(t *testing.T, file string, root *cobra.Command, sections ...[2
 	}
 	if got != string(want) {
 		t.Errorf("%s is not what the flags say: run UPDATE_MAN=1 go test ./cmd/%s -run ManPage", file, root.Name())
+	}
+}
+
+// TakeHangups has the commands that the tests run get hangups, also where the
+// tests do not: what nohup starts ignores them, and with it all that it starts.
+func TakeHangups() {
+	if signal.Ignored(syscall.SIGHUP) {
+		// A signal that is caught is not ignored by who is started next.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 }
 
