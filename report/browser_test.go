@@ -173,11 +173,21 @@ func (b *browser) mouse(kind input.MouseType, x, y float64) {
 		e = e.WithButtons(0)
 	}
 	b.do(e)
+	if kind == input.MouseReleased {
+		b.settle()
+	}
 }
 
-// click presses a button that stands in the page. It is not done by the place of
-// the button: what an earlier click shows may move that between the question and
-// the click, which then meets something else.
+// settle waits for what the page has put off until after an event: d3 lets no click
+// through after a brush that moved, and takes that back by a timer of no time.
+func (b *browser) settle() {
+	b.t.Helper()
+	b.do(chromedp.Evaluate(`new Promise(done => setTimeout(done, 0))`, nil, func(p *runtime.EvaluateParams) *runtime.EvaluateParams {
+		return p.WithAwaitPromise(true)
+	}))
+}
+
+// click presses a button that stands in the page.
 func (b *browser) click(selector string) {
 	b.t.Helper()
 	if !eval[bool](b, fmt.Sprintf(`(e => e ? (e.click(), true) : false)(document.querySelector(%q))`, selector)) {
