@@ -85,18 +85,7 @@ func rowJSON(r *Row) jsonRow {
 		j.Excluded = append(j.Excluded, jsonExcluded(e))
 	}
 	for _, c := range columns() {
-		v := c.value(r)
-		if v.OK {
-			j.Values[c.name] = &v.V
-			continue
-		}
-		j.Values[c.name] = nil
-		if v.Why != "" {
-			if j.Undefined == nil {
-				j.Undefined = map[string]string{}
-			}
-			j.Undefined[c.name] = v.Why
-		}
+		putNumber(j.Values, &j.Undefined, c.name, c.value(r))
 	}
 	return j
 }

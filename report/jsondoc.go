@@ -200,6 +200,18 @@ func maybe(v stats.Value) *float64 {
 	return &v.V
 }
 
+// putNumber puts a number among others, and why where it is undefined.
+func putNumber(values map[string]*float64, undefined *map[string]string, name string, v stats.Value) {
+	values[name] = maybe(v)
+	if v.OK || v.Why == "" {
+		return
+	}
+	if *undefined == nil {
+		*undefined = map[string]string{}
+	}
+	(*undefined)[name] = v.Why
+}
+
 func suiteJSON(s *SuiteClaim) jsonSuite {
 	return jsonSuite{X: s.X, Y: s.Y, Condition: s.Condition, Workloads: s.Workloads, Blocks: s.Blocks, Dropped: s.Dropped,
 		Geomean: maybe(s.GeomeanRatio), Lo: maybe(bound(s.CI, s.CI.Lo)), Hi: maybe(bound(s.CI, s.CI.Hi)), P: maybe(s.SuiteSpread.Average.P),
@@ -225,14 +237,7 @@ func contrastJSON(c *Contrast) jsonContrast {
 		Median: jsonVerdict{c.Location.Verdict.Kind, c.Location.Verdict.Text, c.Location.Method, c.MedianGrade.Grade, c.MedianGrade.Doubts},
 		Spread: jsonVerdict{c.Spread.Verdict.Kind, c.Spread.Verdict.Text, c.Spread.Method, c.SpreadGrade.Grade, c.SpreadGrade.Doubts}}
 	for _, n := range contrastNumbers() {
-		v := n.value(c)
-		j.Values[n.name] = maybe(v)
-		if !v.OK && v.Why != "" {
-			if j.Undefined == nil {
-				j.Undefined = map[string]string{}
-			}
-			j.Undefined[n.name] = v.Why
-		}
+		putNumber(j.Values, &j.Undefined, n.name, n.value(c))
 	}
 	return j
 }

@@ -201,14 +201,7 @@ func sessionsContrastJSON(c *SessionContrast) jsonSessionsContrast {
 	j := jsonSessionsContrast{X: c.X, Y: c.Y, Control: c.Control, ChangeScale: scaleWord(c.Difference), Values: map[string]*float64{},
 		Median: verdict(&c.Median), Spread: verdict(&c.Spread)}
 	for _, n := range sessionNumbers() {
-		v := n.value(c)
-		j.Values[n.name] = maybe(v)
-		if !v.OK && v.Why != "" {
-			if j.Undefined == nil {
-				j.Undefined = map[string]string{}
-			}
-			j.Undefined[n.name] = v.Why
-		}
+		putNumber(j.Values, &j.Undefined, n.name, n.value(c))
 	}
 	for i := range c.Values {
 		if own := c.Values[i].Contrast; own != nil {
