@@ -154,7 +154,13 @@ func intruder(r *applied) string {
 			return nil
 		}
 		text, err := r.kernel.readFile(fmt.Sprintf("/proc/%d/cgroup", t.tid))
-		if err == nil && outside(r, text) != "" {
+		if isGone(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if outside(r, text) != "" {
 			found = fmt.Sprintf("process %d (%s) outside was allowed on %s", t.pid, t.name, named(t.cpus.Intersect(r.fenced)))
 		}
 		return nil
