@@ -1,9 +1,6 @@
 package isolation
 
-import (
-	"os"
-	"syscall"
-)
+import "syscall"
 
 // Credential is how a process that this one starts becomes a user's, named or
 // numbered, and its environment env with that user's HOME, USER and LOGNAME; nil
@@ -13,8 +10,8 @@ func Credential(want string, env []string) (*syscall.Credential, []string, error
 		return nil, env, nil
 	}
 	a, err := lookUpAccount(want)
-	if err != nil || int(a.uid) == os.Geteuid() {
+	if err != nil || !changesUser(a) {
 		return nil, env, err
 	}
-	return &syscall.Credential{Uid: a.uid, Gid: a.gid, Groups: a.groups}, a.environment(env), nil
+	return &syscall.Credential{Uid: a.uid, Gid: a.gid, Groups: a.allGroups()}, a.environment(env), nil
 }

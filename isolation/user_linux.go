@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os/user"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,8 +47,7 @@ func (l *userLayer) probe(*applied) *Unsupported {
 	if !changesUser(who) {
 		return nil
 	}
-	// On a thread that ends: what it is allowed to do, the child is.
-	if err := onThrowawayThread(func() error { return become(who) }); err != nil {
+	if err := tryToBecome(who); err != nil {
 		return &Unsupported{Reason: fmt.Sprintf("this process may not become user %s (%v)", who, err), Hint: "run with sudo"}
 	}
 	return nil
@@ -107,37 +107,66 @@ func accountOf(u *user.User) (*account, error) {
 	return a, nil
 }
 
+// allGroups are the group and the supplementary groups of the account.
+func (a *account) allGroups() []uint32 {
+	return append([]uint32{a.gid}, slices.DeleteFunc(slices.Clone(a.groups), func(g uint32) bool { return g == a.gid })...)
+}
+
 // calls are the system calls that make a process an account's, in order: each
 // needs what the next one takes away.
 func (a *account) calls() []Call {
-	groups := append([]uint32{a.gid}, slices.DeleteFunc(slices.Clone(a.groups), func(g uint32) bool { return g == a.gid })...)
-	call := func(what string, nr uintptr, args ...uintptr) Call {
-		c := Call{Layer: "user", What: what, Nr: nr, Hold: groups}
-		copy(c.Args[:], args)
-		return c
-	}
 	uid, gid := uintptr(a.uid), uintptr(a.gid)
 	return []Call{
-		call("set the groups", unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(unsafe.Pointer(&groups[0]))),
-		call(fmt.Sprintf("set the group to %d", a.gid), unix.SYS_SETRESGID, gid, gid, gid),
-		call(fmt.Sprintf("set the user to %d", a.uid), unix.SYS_SETRESUID, uid, uid, uid),
+		a.groupsCall(),
+		userCall(fmt.Sprintf("set the group to %d", a.gid), unix.SYS_SETRESGID, gid, gid, gid),
+		userCall(fmt.Sprintf("set the user to %d", a.uid), unix.SYS_SETRESUID, uid, uid, uid),
 	}
 }
 
-// become makes the calling thread the account's, for good.
-func become(a *account) error {
-	// The change makes the memory of this process private to root, which it
-	// shares with all threads.
-	restore, err := keepDumpable()
-	if err != nil {
-		return err
+// groupsCall gives a thread all groups of the account, and no others.
+func (a *account) groupsCall() Call {
+	groups := a.allGroups()
+	c := userCall("set the groups", unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(unsafe.Pointer(&groups[0])))
+	c.Hold = groups
+	return c
+}
+
+func userCall(what string, nr uintptr, args ...uintptr) Call {
+	c := Call{Layer: "user", What: what, Nr: nr}
+	copy(c.Args[:], args)
+	return c
+}
+
+// run makes the call on the calling thread.
+func (c *Call) run() error {
+	_, _, e := unix.RawSyscall(c.Nr, c.Args[0], c.Args[1], c.Args[2])
+	runtime.KeepAlive(c.Hold)
+	if e != 0 {
+		return fmt.Errorf("cannot %s: %w", c.What, e)
 	}
-	for _, c := range a.calls() {
-		if _, _, e := unix.RawSyscall(c.Nr, c.Args[0], c.Args[1], c.Args[2]); e != 0 {
-			return errors.Join(fmt.Errorf("cannot %s: %w", c.What, e), restore())
+	return nil
+}
+
+// tryToBecome says why a child of this process may not become the account's, on
+// a thread that ends: what it is allowed to do, the child is. Of the three ids
+// it changes only the real ones. A thread that is the account's whole could be
+// traced by the account's other processes (kernel/ptrace.c:
+// __ptrace_may_access), and shares its memory with this process.
+func tryToBecome(a *account) error {
+	calls := a.calls()
+	for i := range calls {
+		if nr := calls[i].Nr; nr == unix.SYS_SETRESGID || nr == unix.SYS_SETRESUID {
+			calls[i].Args[1], calls[i].Args[2] = ^uintptr(0), ^uintptr(0)
 		}
 	}
-	return restore()
+	return onThrowawayThread(func() error {
+		for i := range calls {
+			if err := calls[i].run(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // keepDumpable returns what puts the attribute of this process back that says
@@ -229,7 +258,7 @@ func allAre(ids string, want uint32) bool {
 func sameGroups(text string, who *account) bool {
 	got := strings.Fields(text)
 	want := []string{}
-	for _, g := range append([]uint32{who.gid}, who.groups...) {
+	for _, g := range who.allGroups() {
 		want = append(want, strconv.FormatUint(uint64(g), 10))
 	}
 	slices.Sort(got)
