@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // Builder makes the test binaries of Go benchmarks before the first run.
@@ -72,14 +73,15 @@ type Built struct {
 //   - "." is built and run where it is: a copy would lack what git ignores.
 //   - Paths are trimmed (-trimpath), or two equal sources would make two
 //     binaries: the length of a folder's name would move their data.
+//   - Everything is done as one user, see BuilderOptions.User: what go and git
+//     run of a tree, as its -toolexec and its filters, is that user's, and so are
+//     the caches that they fill.
 //
 // The folder is gone after Close. A small process of its own session removes it
 // when this one vanishes, and the next GoBuilder what even that one left.
 type GoBuilder struct {
-	// Bundled holds the packages that a dir of "bundled:NAME" stands for, each
-	// in a folder of its name; nil: there are none.
-	Bundled fs.FS
-
+	packs  fs.FS // see BuilderOptions.Bundled
+	as     worker
 	env    []string
 	goTool string
 	temp   *tempTree
@@ -87,9 +89,28 @@ type GoBuilder struct {
 	count  int
 }
 
-// NewGoBuilder returns a builder that runs go and git with the environment.
-func NewGoBuilder(env []string) (*GoBuilder, error) {
-	b := &GoBuilder{trees: map[string]goTree{}}
+// BuilderOptions is what a GoBuilder has to know.
+type BuilderOptions struct {
+	// Env is the environment of go and git.
+	Env []string
+	// User, named or numbered, is whom go and git run as, with that user's HOME,
+	// and whom belongs what they make; "": whoever runs this.
+	User string
+	// Sweeper is how this program is started as the process that removes the
+	// folder when this one vanishes: see SweepBuilds.
+	Sweeper []string
+	// Bundled holds the packages that a dir of "bundled:NAME" stands for, each
+	// in a folder of its name; nil: there are none.
+	Bundled fs.FS
+}
+
+// NewGoBuilder returns a builder.
+func NewGoBuilder(o BuilderOptions) (*GoBuilder, error) {
+	as, env, err := newWorker(o.User, o.Env)
+	if err != nil {
+		return nil, fmt.Errorf("cannot build Go benchmarks: %w", err)
+	}
+	b := &GoBuilder{packs: o.Bundled, as: as, trees: map[string]goTree{}}
 	for _, kv := range env {
 		name, _, _ := strings.Cut(kv, "=")
 		switch name {
@@ -101,11 +122,14 @@ func NewGoBuilder(env []string) (*GoBuilder, error) {
 	}
 	// Not even the times in the user's index are brought up to date.
 	b.env = append(b.env, "GIT_OPTIONAL_LOCKS=0")
-	var err error
-	if b.goTool, err = lookUp(command{"go", searchPath(env)}); err != nil {
-		return nil, fmt.Errorf("cannot build Go benchmarks: %v", err)
+	err = as.do(func() (err error) {
+		b.goTool, err = as.lookUp("go", env)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot build Go benchmarks: %w", err)
 	}
-	if b.temp, err = newTempTree(); err != nil {
+	if b.temp, err = newTempTree(as, o.Sweeper); err != nil {
 		return nil, err
 	}
 	return b, nil
@@ -117,14 +141,20 @@ func (b *GoBuilder) Close() error { return b.temp.remove() }
 // Build implements Builder.
 func (b *GoBuilder) Build(ctx context.Context, tasks []GoTask) ([]Built, error) {
 	builds := make([]Built, len(tasks))
-	for i, t := range tasks {
-		var err error
-		if builds[i], err = b.build(ctx, t); err != nil {
-			if ctx.Err() != nil {
-				return nil, fmt.Errorf("interrupted while building: %w", ctx.Err())
+	err := b.as.do(func() error {
+		for i, t := range tasks {
+			var err error
+			if builds[i], err = b.build(ctx, t); err != nil {
+				return err
 			}
-			return nil, err
 		}
+		return nil
+	})
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("interrupted while building: %w", ctx.Err())
+	}
+	if err != nil {
+		return nil, err
 	}
 	return builds, nil
 }
@@ -224,11 +254,17 @@ func envValues(env []string, name string) []string {
 	return out
 }
 
+// command prepares go or git in a folder.
+func (b *GoBuilder) command(ctx context.Context, dir, file string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, file, args...)
+	cmd.Dir, cmd.Env = dir, b.env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: b.as.cred}
+	return cmd
+}
+
 // goCommand runs go in the tree of a task; out takes its stdout.
 func (b *GoBuilder) goCommand(ctx context.Context, tree goTree, t *GoTask, out io.Writer, args ...string) error {
-	cmd := exec.CommandContext(ctx, b.goTool, args...)
-	cmd.Dir = tree.dir
-	cmd.Env = b.env
+	cmd := b.command(ctx, tree.dir, b.goTool, args...)
 	if t.Toolchain != "" {
 		cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], "GOTOOLCHAIN="+t.Toolchain)
 	}

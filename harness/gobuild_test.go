@@ -98,10 +98,26 @@ func fingerprint(t *testing.T, dir string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
+// sweepRole makes this test binary a SweepBuilds, on every system.
+const sweepRole = "sweep-builds"
+
+func init() {
+	if len(os.Args) != 4 || os.Args[1] != sweepRole {
+		return
+	}
+	if err := SweepBuilds(os.Args[2], os.Args[3], os.Stdin); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func testSweeper() []string { return []string{os.Args[0], sweepRole} }
+
 func newBuilder(t *testing.T, env ...string) *GoBuilder {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
-	b, err := NewGoBuilder(append(os.Environ(), env...))
+	b, err := NewGoBuilder(BuilderOptions{Env: append(os.Environ(), env...), Sweeper: testSweeper()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +346,7 @@ func TestBuildSubmodules(t *testing.T) {
 func TestSweepTemp(t *testing.T) {
 	base := t.TempDir()
 	t.Setenv("TMPDIR", base)
-	living, err := newTempTree()
+	living, err := newTempTree(worker{}, testSweeper())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -344,7 +360,7 @@ func TestSweepTemp(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dead, "lock"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	sweepTemp(base, time.Now())
+	sweepTemp(worker{}, base, time.Now())
 	for dir, want := range map[string]bool{dead: false, young: true, other: true, living.dir: true} {
 		if _, err := os.Stat(dir); (err == nil) != want {
 			t.Errorf("%s: there %v, want %v", dir, err == nil, want)

@@ -16,7 +16,15 @@ import (
 // Packages lists the packages that a task's pattern matches and that have a
 // benchmark which bench matches, each as a path relative to the task's folder:
 // "./parse". Nothing is built for it.
-func (b *GoBuilder) Packages(ctx context.Context, t GoTask, bench string) ([]string, error) {
+func (b *GoBuilder) Packages(ctx context.Context, t GoTask, bench string) (found []string, err error) {
+	err = b.as.do(func() error {
+		found, err = b.list(ctx, t, bench)
+		return err
+	})
+	return found, err
+}
+
+func (b *GoBuilder) list(ctx context.Context, t GoTask, bench string) ([]string, error) {
 	tree, err := b.tree(ctx, t.Dir, t.Ref)
 	if err != nil {
 		return nil, err

@@ -15,29 +15,21 @@ import (
 const tempPrefix = "goset-bench-go-"
 
 // tempTree is a temporary folder that does not outlive this process. Its lock
-// file is locked as long as somebody works in it.
+// file is locked as long as somebody works in it. It is the worker's, with all
+// that is in it.
 type tempTree struct {
+	as     worker
 	dir    string
 	lock   *os.File
 	alive  io.WriteCloser // closed when this process ends, however it ends
-	sweeps *exec.Cmd      // ends what works in the folder and removes it then
+	sweeps *exec.Cmd      // a SweepBuilds
 }
 
-// sweepScript reads the process groups that work in the folder, and an empty
-// line when one has ended. read fails when the pipe ends: on Close, and on
-// SIGKILL of this process too. What is being ended may still make a file behind
-// rm's back. dash knows no other form of kill with a group.
-const sweepScript = `while read -r line; do group=$line; done
-if [ -n "$group" ]; then kill -s KILL -- "-$group"; fi 2>/dev/null
-tries=0
-until rm -rf -- "$1" 2>/dev/null || [ $tries -ge 50 ]; do tries=$((tries + 1)); sleep 0.1; done
-`
-
-// run runs a command of exec.CommandContext in a process group of its own,
+// run runs a command of exec.CommandContext with attributes in a process group of its own,
 // which ends with the context, and with this process: go by itself would go on,
 // and so would its compilers.
 func (t *tempTree) run(cmd *exec.Cmd) error {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr.Setpgid = true
 	cmd.Cancel = func() error {
 		err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		if errors.Is(err, syscall.ESRCH) {
@@ -58,33 +50,39 @@ func (t *tempTree) run(cmd *exec.Cmd) error {
 }
 
 // newTempTree makes a folder and removes those whose processes are gone.
-func newTempTree() (*tempTree, error) {
+// sweeper is how SweepBuilds is started.
+func newTempTree(as worker, sweeper []string) (*tempTree, error) {
+	t := &tempTree{as: as}
 	base := os.TempDir()
-	sweepTemp(base, time.Now())
-	dir, err := os.MkdirTemp(base, tempPrefix)
-	if err != nil {
-		return nil, fmt.Errorf("cannot make a folder for builds: %v", err)
-	}
-	t := &tempTree{}
-	if t.dir, err = filepath.EvalSymlinks(dir); err == nil {
-		err = t.open()
+	sweepTemp(as, base, time.Now())
+	err := as.do(func() error { return t.make(base) })
+	if err == nil {
+		err = t.watch(sweeper)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot make a folder for builds: %v", err), os.RemoveAll(dir))
+		return nil, errors.Join(fmt.Errorf("cannot make a folder for builds: %w", err), t.discard())
 	}
 	return t, nil
 }
 
-// open locks the folder and starts the process that outlives this one.
-func (t *tempTree) open() error {
-	var err error
+// make makes the folder and locks it.
+func (t *tempTree) make(base string) error {
+	dir, err := os.MkdirTemp(base, tempPrefix)
+	if err != nil {
+		return err
+	}
+	t.dir = dir // to be removed, whatever comes
+	if t.dir, err = filepath.EvalSymlinks(dir); err != nil {
+		t.dir = dir
+		return err
+	}
 	if t.lock, err = os.OpenFile(filepath.Join(t.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
 		return err
 	}
 	if err := syscall.Flock(int(t.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return err
 	}
-	// The benchmarks may run as another user.
+	// The benchmarks of a mode may run as another user.
 	if err := os.Chmod(t.dir, 0o755); err != nil {
 		return err
 	}
@@ -92,12 +90,20 @@ func (t *tempTree) open() error {
 		return err
 	}
 	// Where go builds.
-	if err := os.Mkdir(filepath.Join(t.dir, "work"), 0o700); err != nil {
-		return err
+	return os.Mkdir(filepath.Join(t.dir, "work"), 0o700)
+}
+
+// watch starts the process that outlives this one.
+func (t *tempTree) watch(sweeper []string) (err error) {
+	if len(sweeper) == 0 {
+		return errors.New("nothing is known that could remove it")
 	}
-	// A session of its own keeps it from dying with our group.
-	cmd := exec.Command("/bin/sh", "-c", sweepScript, "sh", t.dir)
+	cmd := exec.Command(sweeper[0], append(sweeper[1:len(sweeper):len(sweeper)], t.dir, t.as.user)...)
+	// What it is called is for people who list processes.
+	cmd.Args[0] = os.Args[0]
 	cmd.Dir = "/"
+	cmd.Env = append(os.Environ(), loadEnv()...)
+	// A session of its own keeps it from dying with our group.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if t.alive, err = cmd.StdinPipe(); err != nil {
 		return err
@@ -109,44 +115,24 @@ func (t *tempTree) open() error {
 	return nil
 }
 
+// discard removes a folder that nobody watches.
+func (t *tempTree) discard() error {
+	if t.dir == "" {
+		return nil
+	}
+	err := t.as.removeTree(t.dir)
+	if t.lock != nil {
+		err = errors.Join(err, t.lock.Close())
+	}
+	return err
+}
+
 // remove removes the folder and waits for the process to end.
 func (t *tempTree) remove() error {
-	err := os.RemoveAll(t.dir)
+	err := t.as.removeTree(t.dir)
 	err = errors.Join(err, t.alive.Close(), t.sweeps.Wait(), t.lock.Close())
 	if err != nil {
 		return fmt.Errorf("cannot remove the folder of builds: %w", err)
 	}
 	return nil
-}
-
-// sweepTemp removes the folders that killed processes left. What cannot be
-// removed is left alone: it may be somebody else's, and harms nobody.
-func sweepTemp(base string, now time.Time) {
-	dirs, err := filepath.Glob(filepath.Join(base, tempPrefix+"*"))
-	if err != nil {
-		return // only a malformed pattern
-	}
-	for _, dir := range dirs {
-		info, err := os.Lstat(dir)
-		if err != nil || !info.IsDir() || !ours(info) {
-			continue
-		}
-		lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|syscall.O_NOFOLLOW, 0)
-		if err != nil {
-			// Between mkdir and the lock a folder has none.
-			if errors.Is(err, os.ErrNotExist) && now.Sub(info.ModTime()) > time.Minute {
-				_ = os.RemoveAll(dir)
-			}
-			continue
-		}
-		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
-			_ = os.RemoveAll(dir)
-		}
-		lock.Close()
-	}
-}
-
-func ours(info os.FileInfo) bool {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(st.Uid) == os.Geteuid()
 }

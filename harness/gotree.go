@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -52,10 +51,10 @@ func (b *GoBuilder) bundled(name, ref string) (goTree, error) {
 	if ref != "." && ref != "" {
 		return fail(fmt.Errorf("it has no ref %q: it comes with this program", ref))
 	}
-	if b.Bundled == nil {
+	if b.packs == nil {
 		return fail(errors.New("none are bundled here"))
 	}
-	files, err := fs.Glob(b.Bundled, name+"/*.go")
+	files, err := fs.Glob(b.packs, name+"/*.go")
 	if err != nil || len(files) == 0 || strings.ContainsAny(name, "/*?[\\") {
 		return fail(errors.New("there is none of that name"))
 	}
@@ -68,7 +67,7 @@ func (b *GoBuilder) bundled(name, ref string) (goTree, error) {
 		return fail(err)
 	}
 	for _, file := range files {
-		text, err := fs.ReadFile(b.Bundled, file)
+		text, err := fs.ReadFile(b.packs, file)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, filepath.Base(file)), text, 0o644)
 		}
@@ -210,13 +209,12 @@ func (b *GoBuilder) submodule(ctx context.Context, dir, commit, to string) error
 
 // git runs git and returns its stdout without the newline at the end.
 func (b *GoBuilder) git(ctx context.Context, dir string, env []string, args ...string) (string, error) {
-	file, err := lookUp(command{"git", searchPath(b.env)})
+	file, err := b.as.lookUp("git", b.env)
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(ctx, file, args...)
-	cmd.Dir = dir
-	cmd.Env = append(b.env[:len(b.env):len(b.env)], env...)
+	cmd := b.command(ctx, dir, file, args...)
+	cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], env...)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {

@@ -32,14 +32,24 @@ func (w *work) admit(e *harness.Experiment) error {
 	for _, f := range findings.Warnings() {
 		fmt.Fprintf(w.stderr, "goset-bench: warning: %v; going on without it\n", f)
 	}
-	if err := findings.Err(); err != nil {
-		return failed(fmt.Errorf("cannot run experiment %q here:\n%w\nRun it without them: -best-effort, or %s", e.Name, err, withoutLayers(findings)))
+	if err := refusal(e, findings); err != nil {
+		return err
 	}
 	if faults := loadFaults(e, w.allowed); len(faults) > 0 {
 		return failed(fmt.Errorf("cannot run experiment %q here:\n%w", e.Name, errors.Join(faults...)))
 	}
 	w.isolation.Share(e.Plan.Sticky)
 	return nil
+}
+
+// refusal names the layers that an experiment cannot do without and cannot have;
+// nil: there are none.
+func refusal(e *harness.Experiment, findings isolation.Findings) error {
+	err := findings.Err()
+	if err == nil {
+		return nil
+	}
+	return failed(fmt.Errorf("cannot run experiment %q here:\n%w\nRun it without them: -best-effort, or %s", e.Name, err, withoutLayers(findings)))
 }
 
 // loadFaults asks of every treatment whether its background load has a place

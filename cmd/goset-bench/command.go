@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if code, done := a.runPlain(args); done {
 		return code
 	}
-	if code, done := a.runLoad(args); done {
+	if code, done := a.runHelper(args); done {
 		return code
 	}
 	root := a.root()

@@ -10,6 +10,7 @@ import (
 
 	"goset/experiments"
 	"goset/harness"
+	"goset/isolation"
 )
 
 // goFlags are the flags of `go`.
@@ -29,6 +30,9 @@ randomized rounds, one process and one line per benchmark a run, and says
 what changed and how sure that is. A ref is a commit, a branch or a tag; "."
 is the working tree as it is. The checkout, its index, stash and branches are
 not touched: refs are built elsewhere, and nothing is left of it.
+
+Under sudo, git and go run as sudo's caller, as the benchmarks do; -user names
+somebody else.
 
 -fail-on "ns/op>3%" exits with 3 when a change is beyond the bound for sure;
 where that cannot be told it says so and exits with 0, with -strict with 4.`,
@@ -85,11 +89,16 @@ func (w *work) prepareGo(parent context.Context, e *harness.Experiment, expand b
 	if !slices.ContainsFunc(e.Workloads, func(w harness.Workload) bool { return w.Go != nil }) {
 		return nil, nil
 	}
-	var err error
-	if w.builder, err = harness.NewGoBuilder(os.Environ()); err != nil {
+	user, err := w.buildUser(e)
+	if err != nil {
+		return nil, err
+	}
+	w.builder, err = harness.NewGoBuilder(harness.BuilderOptions{
+		Env: os.Environ(), User: user, Sweeper: selfArgv(sweepWord), Bundled: experiments.Benchmarks(),
+	})
+	if err != nil {
 		return nil, failed(err)
 	}
-	w.builder.Bundled = experiments.Benchmarks()
 	if !expand {
 		return nil, nil
 	}
@@ -106,4 +115,26 @@ func (w *work) prepareGo(parent context.Context, e *harness.Experiment, expand b
 		set = append(set, s.Key+"="+s.Value)
 	}
 	return set, nil
+}
+
+// buildUser is whom git and go run as: the user of the tasks whose mode names
+// nobody. A mode's own user has a right to run what was built, and need not have
+// one to the files that it is built from. Where the tasks go on without layer
+// user, as whoever runs this, so do git and go; where they cannot, nothing is
+// run.
+func (w *work) buildUser(e *harness.Experiment) (string, error) {
+	if w.user == "" || len(isolation.Check(isolation.Mode{User: w.user})) == 0 {
+		return w.user, nil
+	}
+	findings, err := layerFindings(e, w.bestEffort, w.user)
+	if err != nil {
+		return "", err
+	}
+	if err := refusal(e, findings); err != nil {
+		return "", err
+	}
+	if slices.ContainsFunc(findings, func(f *isolation.Unsupported) bool { return f.Layer == "user" && f.Optional }) {
+		return "", nil
+	}
+	return w.user, nil // which no task runs as, and the builder refuses
 }

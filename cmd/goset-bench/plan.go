@@ -131,7 +131,14 @@ func (a *app) withPackages(ctx context.Context, prefs *preferences, src source, 
 	if !harness.HasPatterns(e) {
 		return e, nil, nil
 	}
-	w := &work{app: a}
+	w := &work{app: a, user: taskUser(prefs)}
+	if w.bestEffort, err = prefs.on("best-effort"); err != nil {
+		return nil, nil, err
+	}
+	if _, err := w.buildUser(e); err != nil {
+		// The findings say why.
+		return e, errors.New(`layer "user" cannot be held, and go would run as nobody else`), nil
+	}
 	packages, unlisted := w.prepareGo(ctx, e, true)
 	if w.builder != nil {
 		if err := w.builder.Close(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,9 +17,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// A session starts its guard and its loads from the file that runs, which is
-	// this test.
-	if len(os.Args) > 1 && (os.Args[1] == guardWord || os.Args[1] == loadWord) {
+	// A session starts its helpers from the file that runs, which is this test.
+	if len(os.Args) > 1 && slices.Contains([]string{guardWord, loadWord, sweepWord}, os.Args[1]) {
 		os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	testscript.Main(m, map[string]func(){

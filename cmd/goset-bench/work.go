@@ -154,7 +154,7 @@ func (w *work) session(e *harness.Experiment, dir string) harness.Session {
 		s.Builder = w.builder
 	}
 	if e.HasLoad() {
-		s.Loader = &harness.Background{Keeper: loadArgv(), Allowed: w.allowed, Env: os.Environ(), Host: host.Local}
+		s.Loader = &harness.Background{Keeper: selfArgv(loadWord), Allowed: w.allowed, Env: os.Environ(), Host: host.Local}
 	}
 	// Not a nil *Stopper in the interface.
 	if stop := report.NewStopper(e); stop != nil {
