@@ -93,8 +93,8 @@ type GoBuilder struct {
 type BuilderOptions struct {
 	// Env is the environment of go and git.
 	Env []string
-	// User, named or numbered, is whom go and git run as, with that user's HOME,
-	// and whom belongs what they make; "": whoever runs this.
+	// User, named or numbered, is who runs go and git, with that user's HOME,
+	// and who owns what they make; "": whoever runs this.
 	User string
 	// Sweeper is how this program is started as the process that removes the
 	// folder when this one vanishes: see SweepBuilds.

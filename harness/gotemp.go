@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,9 +26,9 @@ type tempTree struct {
 	sweeps *exec.Cmd      // a SweepBuilds
 }
 
-// run runs a command of exec.CommandContext with attributes in a process group of its own,
-// which ends with the context, and with this process: go by itself would go on,
-// and so would its compilers.
+// run runs a command of GoBuilder.command in a process group of its own, which
+// ends with the context, and with this process: go by itself would go on, and so
+// would its compilers.
 func (t *tempTree) run(cmd *exec.Cmd) error {
 	cmd.SysProcAttr.Setpgid = true
 	cmd.Cancel = func() error {
@@ -68,6 +69,9 @@ func newTempTree(as worker, sweeper []string) (*tempTree, error) {
 // make makes the folder and locks it.
 func (t *tempTree) make(base string) error {
 	dir, err := os.MkdirTemp(base, tempPrefix)
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("in %q, which TMPDIR names where it is set, %w", base, t.as.mayNot("make one"))
+	}
 	if err != nil {
 		return err
 	}

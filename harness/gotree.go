@@ -81,8 +81,8 @@ func (b *GoBuilder) bundled(name, ref string) (goTree, error) {
 // worktree describes the user's own tree.
 func (b *GoBuilder) worktree(ctx context.Context, dir string) (goTree, error) {
 	t := goTree{dir: dir}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return t, fmt.Errorf("cannot build Go benchmarks in %q: no such folder", dir)
+	if err := b.enterable(dir); err != nil {
+		return t, fmt.Errorf("cannot build Go benchmarks in %q: %w", dir, err)
 	}
 	commit, err := b.git(ctx, dir, nil, "rev-parse", "--verify", "--quiet", "HEAD")
 	if err != nil {
@@ -96,10 +96,26 @@ func (b *GoBuilder) worktree(ctx context.Context, dir string) (goTree, error) {
 	return t, nil
 }
 
+// enterable says why git and go could not work in a folder: what comes of trying
+// names git or go.
+func (b *GoBuilder) enterable(dir string) error {
+	info, err := os.Stat(dir + "/.") // also asks for the right to enter it
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return b.as.mayNot("enter it")
+	case err != nil || !info.IsDir():
+		return errors.New("no such folder")
+	}
+	return nil
+}
+
 // checkout writes the files of a ref into the builder's own folder.
 func (b *GoBuilder) checkout(ctx context.Context, dir, ref string) (goTree, error) {
 	fail := func(err error) (goTree, error) {
-		return goTree{}, fmt.Errorf("cannot check out ref %q of %q: %v", ref, dir, err)
+		return goTree{}, fmt.Errorf("cannot check out ref %q of %q: %w", ref, dir, err)
+	}
+	if err := b.enterable(dir); err != nil {
+		return fail(err)
 	}
 	commit, err := b.git(ctx, dir, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
 	if err != nil {

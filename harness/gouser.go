@@ -59,3 +59,11 @@ func (w worker) lookUp(name string, env []string) (string, error) {
 	}
 	return file, err
 }
+
+// mayNot says that the worker has no right to something, and the way out.
+func (w worker) mayNot(what string) error {
+	if w.cred == nil {
+		return fmt.Errorf("this user may not %s", what)
+	}
+	return fmt.Errorf("user %q may not %s (let that user, or build and run as root with -user root)", w.user, what)
+}

@@ -170,9 +170,21 @@ func TestBuilderToolsOfTheUser(t *testing.T) {
 	if want := filepath.Join(open, "go"); b.goTool != want {
 		t.Errorf("go is %s, want %s", b.goTool, want)
 	}
+	for _, ref := range []string{".", "main"} {
+		_, err := b.Packages(t.Context(), GoTask{Package: "./...", Dir: closed, Ref: ref}, ".")
+		if want := closed + `": user "65534" may not enter it`; err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "-user root") {
+			t.Errorf("a closed folder, ref %q: %v", ref, err)
+		}
+	}
 	if err := b.Close(); err != nil {
 		t.Error(err)
 	}
+	t.Setenv("TMPDIR", closed)
+	_, err = NewGoBuilder(BuilderOptions{Env: []string{"PATH=" + open}, User: name, Sweeper: testSweeper()})
+	if err == nil || !strings.Contains(err.Error(), "TMPDIR") || !strings.Contains(err.Error(), `user "65534" may not make one`) {
+		t.Errorf("a closed TMPDIR: %v", err)
+	}
+	t.Setenv("TMPDIR", base)
 	for _, test := range []struct {
 		user, path string
 		want       []string

@@ -69,8 +69,9 @@ func loadFaults(e *harness.Experiment, allowed cpulist.Set) []error {
 	return faults
 }
 
-// taskUser is who runs the tasks of modes that name nobody: root is not theirs
-// to have when somebody else is known.
+// taskUser is who runs the tasks of modes that name nobody, the commands of
+// conditions, and git and go where they are built: root is not theirs to have
+// when somebody else is known.
 func taskUser(prefs *preferences) string {
 	return prefs.text("user", isolation.SudoCaller(os.Getenv, os.Geteuid()))
 }

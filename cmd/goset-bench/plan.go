@@ -35,7 +35,7 @@ It measures nothing and changes nothing. -runs-as prints every run in its order.
 	}
 	addPlanFlags(cmd.Flags(), &set)
 	cmd.Flags().StringVar(&runs, "runs-as", "", "also list every run in order: text or csv")
-	cmd.Flags().String("user", "", "user that runs the tasks of modes that name none; root keeps root (default: sudo's caller)")
+	addUserFlag(cmd.Flags())
 	cmd.Flags().Bool("best-effort", false, "count layers that cannot be held as warnings")
 	return cmd
 }

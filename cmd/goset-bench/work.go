@@ -24,7 +24,7 @@ type work struct {
 	builder    *harness.GoBuilder // nil: no Go benchmarks
 	allowed    cpulist.Set
 	bestEffort bool
-	user       string             // who runs the tasks of modes that name nobody
+	user       string             // see taskUser
 	isolation  *isolation.Session // nil: the machine is free again
 	progress   *progress
 	table      tableStyle
