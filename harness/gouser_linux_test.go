@@ -74,70 +74,91 @@ func whoIs(t *testing.T, name string) person {
 	return person{u.Uid, u.Gid, strings.Join(ids, ","), u.HomeDir}
 }
 
+// tellingTools makes a folder with a git and a go that write into a log who runs
+// them.
+func tellingTools(t *testing.T) (bin, log string) {
+	t.Helper()
+	dir := everybodysFolder(t)
+	bin, log = filepath.Join(dir, "bin"), filepath.Join(dir, "log")
+	if err := errors.Join(os.WriteFile(log, nil, 0o644), os.Chmod(log, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range []string{"go", "git"} {
+		writeScript(t, filepath.Join(bin, tool), `echo "${0##*/} $(id -u) $(id -g) $(id -G | tr ' ' ,) $HOME" >> `+log+"\necho c0ffee\n")
+	}
+	return bin, log
+}
+
+// told is what the tools wrote: their names, and who ran each.
+func told(t *testing.T, log string) (tools []string, by []person) {
+	t.Helper()
+	said, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(said)) {
+		f := strings.Fields(line)
+		tools, by = append(tools, f[0]), append(by, person{f[1], f[2], f[3], f[4]})
+	}
+	return tools, by
+}
+
 // git and go run as the user, with that user's groups and HOME, and what the
 // builder makes is that user's, also where the user is who runs the builder.
 func TestBuilderWorksAsTheUser(t *testing.T) {
-	self := person{strconv.Itoa(os.Getuid()), strconv.Itoa(os.Getgid()), "", "/given"}
-	for _, name := range []string{"", self.uid, "root", "nobody", "65534", "12345"} {
+	self := strconv.Itoa(os.Getuid())
+	for _, name := range []string{"", self, "root", "nobody", "65534", "12345"} {
 		t.Run("user="+name, func(t *testing.T) {
 			needUser(t, name)
-			want := self
-			if name != "" && whoIs(t, name).uid != self.uid {
-				want = whoIs(t, name)
-			}
-			base := everybodysFolder(t)
-			t.Setenv("TMPDIR", base)
-			log := filepath.Join(base, "log")
-			if err := os.WriteFile(log, nil, 0o644); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Chmod(log, 0o666); err != nil {
-				t.Fatal(err)
-			}
-			bin := filepath.Join(t.TempDir(), "bin")
-			if err := os.Chmod(filepath.Dir(filepath.Dir(bin)), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			for _, tool := range []string{"go", "git"} {
-				writeScript(t, filepath.Join(bin, tool), `echo "${0##*/} $(id -u) $(id -g) $(id -G | tr ' ' ,) $HOME" >> `+log+"\necho c0ffee\n")
-			}
-			b, err := NewGoBuilder(BuilderOptions{Env: []string{"HOME=/given", "PATH=" + bin + ":" + os.Getenv("PATH")}, User: name, Sweeper: testSweeper()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := b.Packages(t.Context(), GoTask{Package: "./...", Dir: base, Ref: "."}, "."); err != nil {
-				t.Error(err)
-			}
-			for _, sub := range []string{"", "lock", "bin", "work"} {
-				if got := ownerOf(t, filepath.Join(b.temp.dir, sub)); got != want.uid+":"+want.gid {
-					t.Errorf("folder/%s belongs to %s, want %s:%s", sub, got, want.uid, want.gid)
-				}
-			}
-			if err := b.Close(); err != nil {
-				t.Error(err)
-			}
-			if left, _ := filepath.Glob(filepath.Join(base, tempPrefix+"*")); len(left) > 0 {
-				t.Errorf("left: %q", left)
-			}
-			said, err := os.ReadFile(log)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var tools []string
-			for line := range strings.Lines(string(said)) {
-				f := strings.Fields(line)
-				tools = append(tools, f[0])
-				if name == "" || want == self {
-					f[3] = "" // whatever groups this process has
-				}
-				if got := (person{f[1], f[2], f[3], f[4]}); got != want {
-					t.Errorf("%s ran as %+v, want %+v", f[0], got, want)
-				}
-			}
-			if !slices.Equal(tools, []string{"git", "git", "go"}) {
-				t.Errorf("ran %q", tools)
-			}
+			worksAs(t, name, name == "" || whoIs(t, name).uid == self)
 		})
+	}
+}
+
+func worksAs(t *testing.T, name string, self bool) {
+	t.Helper()
+	want := person{strconv.Itoa(os.Getuid()), strconv.Itoa(os.Getgid()), "", "/given"}
+	if !self {
+		want = whoIs(t, name)
+	}
+	base := everybodysFolder(t)
+	t.Setenv("TMPDIR", base)
+	bin, log := tellingTools(t)
+	b, err := NewGoBuilder(BuilderOptions{Env: []string{"HOME=/given", "PATH=" + bin + ":" + os.Getenv("PATH")}, User: name, Sweeper: testSweeper()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Packages(t.Context(), GoTask{Package: "./...", Dir: base, Ref: "."}, "."); err != nil {
+		t.Error(err)
+	}
+	for _, sub := range []string{"", "lock", "bin", "work"} {
+		if got := ownerOf(t, filepath.Join(b.temp.dir, sub)); got != want.uid+":"+want.gid {
+			t.Errorf("folder/%s belongs to %s, want %s:%s", sub, got, want.uid, want.gid)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	nothingLeft(t, base)
+	tools, by := told(t, log)
+	if !slices.Equal(tools, []string{"git", "git", "go"}) {
+		t.Errorf("ran %q", tools)
+	}
+	for i, got := range by {
+		if self {
+			got.groups = "" // whatever groups this process has
+		}
+		if got != want {
+			t.Errorf("%s ran as %+v, want %+v", tools[i], got, want)
+		}
+	}
+}
+
+// nothingLeft holds a folder to having no folder of builds.
+func nothingLeft(t *testing.T, base string) {
+	t.Helper()
+	if left, err := filepath.Glob(filepath.Join(base, tempPrefix+"*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %q, %v", left, err)
 	}
 }
 
@@ -151,7 +172,8 @@ func ownerOf(t *testing.T, file string) string {
 	return fmt.Sprintf("%d:%d", st.Uid, st.Gid)
 }
 
-// The tools are those that the user can reach.
+// The tools are those that the user can reach; what the user cannot reach is
+// named, with who that is.
 func TestBuilderToolsOfTheUser(t *testing.T) {
 	const name = "65534"
 	needUser(t, name)
@@ -172,37 +194,35 @@ func TestBuilderToolsOfTheUser(t *testing.T) {
 	}
 	for _, ref := range []string{".", "main"} {
 		_, err := b.Packages(t.Context(), GoTask{Package: "./...", Dir: closed, Ref: ref}, ".")
-		if want := closed + `": user "65534" may not enter it`; err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "-user root") {
-			t.Errorf("a closed folder, ref %q: %v", ref, err)
-		}
+		says(t, "a closed folder, ref "+ref, err, closed+`": user "65534" may not enter it`, "-user root")
 	}
 	if err := b.Close(); err != nil {
 		t.Error(err)
 	}
-	t.Setenv("TMPDIR", closed)
-	_, err = NewGoBuilder(BuilderOptions{Env: []string{"PATH=" + open}, User: name, Sweeper: testSweeper()})
-	if err == nil || !strings.Contains(err.Error(), "TMPDIR") || !strings.Contains(err.Error(), `user "65534" may not make one`) {
-		t.Errorf("a closed TMPDIR: %v", err)
-	}
-	t.Setenv("TMPDIR", base)
 	for _, test := range []struct {
-		user, path string
-		want       []string
+		user, path, temp string
+		want             []string
 	}{
-		{name, "/nowhere", []string{`"go": not found in PATH`, `PATH is "/nowhere"`, `sudo env "PATH=$PATH" goset-bench`}},
-		{"", "/nowhere", []string{`PATH is "/nowhere")`}},
-		{name, closed, []string{"permission denied"}},
-		{"no-such-user", open, []string{`cannot build Go benchmarks: there is no user "no-such-user"`}},
+		{name, "/nowhere", base, []string{`"go": not found in PATH`, `PATH is "/nowhere"`, `sudo env "PATH=$PATH" goset-bench`}},
+		{"", "/nowhere", base, []string{`PATH is "/nowhere")`}},
+		{name, closed, base, []string{"permission denied"}},
+		{name, open, closed, []string{closed, "TMPDIR", `user "65534" may not make one`}},
+		{"no-such-user", open, base, []string{`cannot build Go benchmarks: there is no user "no-such-user"`}},
 	} {
+		t.Setenv("TMPDIR", test.temp)
 		_, err := NewGoBuilder(BuilderOptions{Env: []string{"PATH=" + test.path}, User: test.user, Sweeper: testSweeper()})
-		for _, want := range test.want {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%+v: error %v", test, err)
-			}
-		}
+		says(t, fmt.Sprintf("%+v", test), err, test.want...)
 	}
-	if left, _ := filepath.Glob(filepath.Join(base, tempPrefix+"*")); len(left) > 0 {
-		t.Errorf("left: %q", left)
+	nothingLeft(t, base)
+}
+
+// says holds an error to what it has to say.
+func says(t *testing.T, what string, err error, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if err == nil || !strings.Contains(err.Error(), w) {
+			t.Errorf("%s: error %v, want %q in it", what, err, w)
+		}
 	}
 }
 
@@ -297,57 +317,78 @@ func TestRemovalFollowsNoLinks(t *testing.T) {
 // The user's processes put a link in the place of a folder and back, over and
 // over, while root removes it.
 func TestRemovalWhileLinksCome(t *testing.T) {
-	const name, rounds, folders = "65534", 20, 50
+	const name, rounds = "65534", 20
 	needUser(t, name)
 	tree, victim := hostileTree(t, name)
 	before := fingerprint(t, victim)
-	base := filepath.Join(tree.dir, "work", "base")
-	links := filepath.Join(tree.dir, "work", "links")
-	folder := func(i int) string { return filepath.Join(base, "folder"+strconv.Itoa(i)) }
-	var swaps atomic.Int64
-	link := func(i int) string { return filepath.Join(links, "link"+strconv.Itoa(i)) }
+	s := swapper{base: filepath.Join(tree.dir, "work", "base"), links: filepath.Join(tree.dir, "work", "links")}
 	for range rounds {
-		err := tree.as.do(func() error {
-			errs := []error{os.Mkdir(links, 0o755)}
-			for i := range folders {
-				errs = append(errs, os.MkdirAll(filepath.Join(folder(i), "deep"), 0o755), os.Symlink(victim, link(i)))
-			}
-			return errors.Join(errs...)
-		})
-		if err != nil {
+		if err := tree.as.do(func() error { return s.make(victim) }); err != nil {
 			t.Fatal(err)
 		}
-		var stop atomic.Bool
-		swapped := make(chan error)
-		go func() {
-			swapped <- tree.as.do(func() error {
-				for i := 0; !stop.Load(); i = (i + 1) % folders {
-					// It may be gone already.
-					if exchange(link(i), folder(i)) == 0 {
-						swaps.Add(1)
-					}
-				}
-				return nil
-			})
-		}()
-		_ = os.RemoveAll(base) // as removeTree does where the user may not
-		stop.Store(true)
+		s.stop.Store(false)
+		s.begun = make(chan struct{})
+		swapped := make(chan error, 1)
+		go func() { swapped <- tree.as.do(s.swap) }()
+		select {
+		case <-s.begun:
+		case err := <-swapped:
+			t.Fatal(err)
+		}
+		_ = os.RemoveAll(s.base) // as removeTree does where the user may not
+		s.stop.Store(true)
 		if err := <-swapped; err != nil {
 			t.Fatal(err)
 		}
 		if fingerprint(t, victim) != before {
-			t.Fatal("what the link is to has changed")
+			t.Fatal("what the links are to has changed")
 		}
-		if err := errors.Join(os.RemoveAll(base), os.RemoveAll(links)); err != nil {
+		if err := errors.Join(os.RemoveAll(s.base), os.RemoveAll(s.links)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if swaps.Load() == 0 {
+	if s.swaps == 0 {
 		t.Error("no link came")
 	}
 	if err := tree.remove(); err != nil {
 		t.Error(err)
 	}
+}
+
+// swapper has as many folders as links, and swaps each folder with its link.
+type swapper struct {
+	base, links string
+	begun       chan struct{} // closed when each was swapped once
+	stop        atomic.Bool
+	swaps       int
+}
+
+const swapFolders = 50
+
+func (s *swapper) pair(i int) (folder, link string) {
+	return filepath.Join(s.base, "folder"+strconv.Itoa(i)), filepath.Join(s.links, "link"+strconv.Itoa(i))
+}
+
+func (s *swapper) make(victim string) error {
+	err := os.Mkdir(s.links, 0o755)
+	for i := range swapFolders {
+		folder, link := s.pair(i)
+		err = errors.Join(err, os.MkdirAll(filepath.Join(folder, "deep"), 0o755), os.Symlink(victim, link))
+	}
+	return err
+}
+
+func (s *swapper) swap() error {
+	for i := 0; !s.stop.Load(); i++ {
+		if i == swapFolders {
+			close(s.begun)
+		}
+		// It may be gone already.
+		if exchange(s.pair(i%swapFolders)) == 0 {
+			s.swaps++
+		}
+	}
+	return nil
 }
 
 // exchange swaps two names at once (renameat2 with RENAME_EXCHANGE).
