@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"goset/harness"
-	"goset/internal/texttab"
 	"goset/metric"
 	"goset/stats"
 )
@@ -157,11 +155,7 @@ func (d *Difference) cells(was, is []namedCell) error {
 
 // CompareText writes a difference for a terminal.
 func CompareText(w io.Writer, d *Difference, opts TextOptions) error {
-	if opts.Width == 0 {
-		opts.Width = defaultWidth
-	}
-	opts.Width = max(opts.Width, minWidth)
-	p := &textInk{w: bufio.NewWriter(w), opts: opts}
+	p := newTextInk(w, opts)
 	p.wrapped("", "  ", fmt.Sprintf("%s against %s", d.New, d.Old), bold)
 	p.factChanges(d)
 	p.cellChanges(d)
@@ -206,24 +200,16 @@ func (p *textInk) cellChanges(d *Difference) {
 		p.line("no cell is in both")
 		return
 	}
-	names := []string{}
+	g := grid{Columns: []gridColumn{{Head: "n"}}}
+	rows := make([]*Contrast, len(d.Cells))
 	for i := range d.Cells {
-		names = append(names, d.Cells[i].Name)
+		c := &d.Cells[i]
+		g.Labels = append(g.Labels, c.Name)
+		g.Columns[0].Cells = append(g.Columns[0].Cells, fmt.Sprintf("%d, %d", c.M, c.N))
+		rows[i] = &Contrast{Comparison: c.Comparison}
 	}
-	labels, width := p.wrapLabels(names)
-	var cells [][]texttab.Cell
-	add := func(head string, text func(*CellChange) string) {
-		col := []texttab.Cell{{Text: head, Align: texttab.Right}}
-		for i := range d.Cells {
-			col = append(col, texttab.Cell{Text: text(&d.Cells[i]), Align: texttab.Right})
-		}
-		cells = append(cells, col)
-	}
-	add("n", func(c *CellChange) string { return fmt.Sprintf("%d, %d", c.M, c.N) })
-	for _, col := range contrastColumns() {
-		add(col.head, func(c *CellChange) string { return col.cell(&Contrast{Comparison: c.Comparison}, format{factor: 1}) })
-	}
-	p.chunks("", labels, width, cells)
+	g.Columns = append(g.Columns, gridColumns(contrastColumns(), rows, format{factor: 1})...)
+	p.grid(&g)
 }
 
 // cellVerdict says what was found; that nothing was is in the table.

@@ -10,28 +10,6 @@ import (
 	"goset/stats"
 )
 
-// shownContrast is one column of the contrasts for people.
-type shownContrast struct {
-	head string
-	cell func(*Contrast, format) string
-}
-
-func contrastColumns() []shownContrast {
-	return []shownContrast{
-		{"Δmedian", func(c *Contrast, f format) string { return changeOf(c, f, c.Location.Change) }},
-		{"95% interval", func(c *Contrast, f format) string { return changeInterval(c, f) }},
-		{"p_adj", func(c *Contrast, _ format) string { return adjusted(c.Location.PAdj) }},
-		{"sd ratio", func(c *Contrast, _ format) string { return hundredths(c.Spread.Ratio) }},
-		{"95% interval", func(c *Contrast, _ format) string {
-			if !c.Spread.CI.OK {
-				return undefined
-			}
-			return fmt.Sprintf("%.2f–%.2f", c.Spread.CI.Lo, c.Spread.CI.Hi)
-		}},
-		{"p_adj", func(c *Contrast, _ format) string { return adjusted(c.Spread.PAdj) }},
-	}
-}
-
 func contrastLegend(t *Table) string {
 	const what = "Δmedian: Hodges–Lehmann %s with its interval; sd ratio with Bonett's interval by test inversion; p_adj after Holm over the comparisons of one metric in one table%s."
 	control := ""

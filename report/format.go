@@ -68,15 +68,7 @@ func scaleOf(values []float64, m metric.Metric) (factor float64, unit string) {
 	_, largest := extent(values, factor)
 	// 10^308 is the largest factor that there is.
 	e := max(-306, 3*int(math.Floor(math.Log10(largest)/3)))
-	return factor * math.Pow10(-e), strings.TrimSpace("10" + raised(e) + " " + unit)
-}
-
-// raised writes an exponent.
-func raised(e int) string {
-	if e < 0 {
-		return "⁻" + superscript(-e)
-	}
-	return superscript(e)
+	return factor * math.Pow10(-e), strings.TrimSpace("10" + superscript(strconv.Itoa(e)) + " " + unit)
 }
 
 // extent returns the smallest and the largest magnitude but zero.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"io"
 
@@ -14,11 +13,7 @@ import (
 // is MarkdownDocument's.
 func GitHub(w io.Writer, d *Document) error {
 	b := bufio.NewWriter(w)
-	if title := cmp.Or(d.Title, d.Experiment); title != "" {
-		fmt.Fprintf(b, "## %s\n\n", escapeMarkdown(title))
-	}
-	markdownGates(b, d.Gates)
-	markdownHead(b, d)
+	markdownHead(b, "##", d.view())
 	b.WriteString("| metric | compared | before | after | change | 95% interval | p_adj | verdict |\n|:--|:--|--:|--:|--:|--:|--:|:--|\n")
 	compared := 0
 	for i := range d.Tables {

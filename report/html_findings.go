@@ -33,21 +33,14 @@ func (f *forest) inWords() (claims, open []wordsRow) {
 	return claims, open
 }
 
-// sectionVerdict is a finding; a claim asserts a difference.
-type sectionVerdict struct {
-	Line  string
-	Claim bool
-	Doubt string // what makes the claim a hint; "": nothing
-}
-
 // findings are verdicts in their order. Where those that claim nothing would
 // hide the others they are folded away.
-type findings struct{ Shown, Folded []sectionVerdict }
+type findings struct{ Shown, Folded []finding }
 
 // foldAbove is the number of findings above which those without a claim fold.
 const foldAbove = 8
 
-func fold(all []sectionVerdict) findings {
+func fold(all []finding) findings {
 	if len(all) <= foldAbove {
 		return findings{Shown: all}
 	}
@@ -126,23 +119,9 @@ func (p *Page) slowRuns() slowRuns {
 	return s
 }
 
-// findingsOf are the verdicts and effects of a table.
-func findingsOf(t *Table) []sectionVerdict {
-	var out []sectionVerdict
-	for _, v := range t.Verdicts() {
-		out = append(out, sectionVerdict{v.Line(), v.Claim, strings.Join(v.Doubts, "; ")})
-	}
-	for i := range t.Effects {
-		e := &t.Effects[i]
-		median, spread := e.Lines()
-		out = append(out, sectionVerdict{Line: median, Claim: e.MedianClaim}, sectionVerdict{Line: spread, Claim: e.SpreadClaim})
-	}
-	return out
-}
-
 // suiteFindings are the claims over all workloads.
-func suiteFindings(doc *Document) []sectionVerdict {
-	var out []sectionVerdict
+func suiteFindings(doc *Document) []finding {
+	var out []finding
 	for i := range doc.Suite {
 		out = append(out, doc.Suite[i].lines()...)
 	}
@@ -150,11 +129,11 @@ func suiteFindings(doc *Document) []sectionVerdict {
 }
 
 // lines are the two claims over all workloads, each with whose they are.
-func (s *SuiteClaim) lines() []sectionVerdict {
-	var out []sectionVerdict
-	for _, c := range []sectionVerdict{{Line: s.AverageText, Claim: s.AverageClaim}, {Line: s.EveryText, Claim: s.EveryClaim}} {
+func (s *SuiteClaim) lines() []finding {
+	var out []finding
+	for _, c := range []finding{{Line: s.AverageText, Claim: s.AverageClaim}, {Line: s.EveryText, Claim: s.EveryClaim}} {
 		if c.Line != "" {
-			out = append(out, sectionVerdict{Line: s.Name() + " " + c.Line, Claim: c.Claim})
+			out = append(out, finding{Line: s.Name() + " " + c.Line, Claim: c.Claim})
 		}
 	}
 	return out

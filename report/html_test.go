@@ -321,12 +321,12 @@ func TestThinnedCurve(t *testing.T) {
 // folded, and none is lost.
 func TestFold(t *testing.T) {
 	for _, n := range []int{0, 1, foldAbove, foldAbove + 1, 40} {
-		var all []sectionVerdict
+		var all []finding
 		for i := range n {
-			all = append(all, sectionVerdict{Line: fmt.Sprint(i), Claim: i%5 == 0})
+			all = append(all, finding{Line: fmt.Sprint(i), Claim: i%5 == 0})
 		}
 		f := fold(all)
-		if len(f.Shown)+len(f.Folded) != n || n <= foldAbove && len(f.Folded) > 0 || slices.ContainsFunc(f.Folded, func(v sectionVerdict) bool { return v.Claim }) {
+		if len(f.Shown)+len(f.Folded) != n || n <= foldAbove && len(f.Folded) > 0 || slices.ContainsFunc(f.Folded, func(v finding) bool { return v.Claim }) {
 			t.Errorf("%d findings: %d shown, %d folded", n, len(f.Shown), len(f.Folded))
 		}
 	}

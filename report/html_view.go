@@ -106,7 +106,7 @@ func newPageView(p *Page) (*pageView, error) {
 	v.Forest = p.newForest()
 	v.Claims, v.Unresolved = v.Forest.inWords()
 	v.Slow = p.slowRuns()
-	v.Unchecked = !doc.SelfCheck.Ran && doc.Manifest != nil && len(doc.Contrasts()) > 0
+	v.Unchecked = doc.unchecked()
 	v.Sections, err = p.sections()
 	return v, err
 }
@@ -114,9 +114,10 @@ func newPageView(p *Page) (*pageView, error) {
 // pageLegend is the legend of the text without the columns that the page does
 // not have.
 func pageLegend(doc *Document) string {
-	s := legend(doc.Tables)
-	if len(doc.Contrasts()) > 0 {
-		s = strings.Replace(s, ratioLegend, "", 1) + " (min): the smallest p that so many rounds can give."
+	compared := len(doc.Contrasts()) > 0
+	s := legend(doc.Tables, !compared)
+	if compared {
+		s += " (min): the smallest p that so many rounds can give."
 	}
 	return s
 }
@@ -196,7 +197,7 @@ func (f *Figure) section(index int, p *Page, colours map[string]int) section {
 	}
 	s.summarise(f, colours)
 	for i := range t.Notes {
-		s.Notes = append(s.Notes, sectionNote{noteText(t, &t.Notes[i]), noteStyle(&t.Notes[i]) != ""})
+		s.Notes = append(s.Notes, sectionNote{noteText(t, &t.Notes[i]), noteTone(&t.Notes[i]) != even})
 	}
 	set := slices.Index(p.Sets, f.Set)
 	for i := range t.Attributions {
@@ -222,7 +223,10 @@ func (s *section) summarise(f *Figure, colours map[string]int) {
 	marks := noteNumbers(f.Table)
 	for i := range f.Table.Rows {
 		r := &f.Table.Rows[i]
-		row := sectionRow{Label: r.Label(), Marks: marks[i], Colour: colours[r.Label()] % palette}
+		row := sectionRow{Label: r.Label(), Colour: colours[r.Label()] % palette}
+		if marks != nil {
+			row.Marks = marks[i]
+		}
 		for _, c := range cols {
 			row.Cells = append(row.Cells, c.cell(r, f.format))
 		}

@@ -2,208 +2,114 @@ package report
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 )
 
 // MarkdownDocument writes a whole report in GitHub's dialect.
 func MarkdownDocument(w io.Writer, d *Document) error {
 	b := bufio.NewWriter(w)
-	if title := cmp.Or(d.Title, d.Experiment); title != "" {
-		fmt.Fprintf(b, "# %s\n\n", escapeMarkdown(title))
-	}
-	markdownGates(b, d.Gates)
-	markdownHead(b, d)
-	markdownTables(b, d.Tables)
-	if len(d.Tables) > 0 {
-		fmt.Fprintf(b, "\n%s\n", escapeMarkdown(d.Scope))
-	}
+	markdownView(b, d.view())
 	return b.Flush()
 }
 
-func markdownHead(b *bufio.Writer, d *Document) {
-	lines := 0
-	item := func(indent, text string, strong bool) {
-		text = escapeMarkdown(text)
-		if strong {
-			text = "**" + text + "**"
-		}
-		fmt.Fprintf(b, "%s- %s\n", indent, text)
-		lines++
-	}
-	s := &d.SelfCheck
-	if len(s.Failed) > 0 {
-		item("", s.Text, true)
-	}
-	for _, f := range s.Failed {
-		item("  ", f, true)
-	}
-	for _, h := range d.sentences() {
-		item("", h.Text, h.Grade == Clear)
-	}
-	if s.Ran && len(s.Failed) == 0 {
-		item("", s.Text, false)
-		for _, f := range s.Narrow {
-			item("  ", f, false)
+func markdownView(b *bufio.Writer, v *view) {
+	markdownHead(b, "#", v)
+	markdownParts(b, v.parts)
+	between := ""
+	for _, text := range []string{v.legend, v.scope, v.unchecked} {
+		if text != "" {
+			fmt.Fprintf(b, "%s%s\n", between, escapeMarkdown(text))
+			between = "\n"
 		}
 	}
-	for _, n := range d.Notes {
-		item("", n, false)
+}
+
+// markdownHead writes the title at a level of headings, what came of the
+// bounds, and what must be known first.
+func markdownHead(b *bufio.Writer, level string, v *view) {
+	if v.title != "" {
+		fmt.Fprintf(b, "%s %s\n\n", level, escapeMarkdown(v.title))
 	}
-	for i := range d.Suite {
-		s := &d.Suite[i]
-		item("", s.Name()+" "+s.AverageText, s.AverageClaim)
-		item("  ", s.EveryText, s.EveryClaim)
+	markdownLines(b, v.gates)
+	markdownLines(b, v.lines)
+}
+
+func markdownParts(b *bufio.Writer, parts []viewPart) {
+	for i := range parts {
+		p := &parts[i]
+		fmt.Fprintf(b, "## %s\n\n", escapeMarkdown(p.Heading))
+		if p.Counts != "" {
+			fmt.Fprintf(b, "%s\n\n", escapeMarkdown(p.Counts))
+		}
+		for k := range p.Grids {
+			markdownGrid(b, &p.Grids[k])
+		}
+		markdownLines(b, p.Lines)
+		for _, s := range p.Excluded {
+			fmt.Fprintf(b, "- %s\n", escapeMarkdown(s))
+		}
+		for k, n := range p.Notes {
+			fmt.Fprintf(b, "- <sup>%d</sup> %s\n", k+1, markdownText(n))
+		}
+		if len(p.Excluded)+len(p.Notes) > 0 {
+			b.WriteString("\n")
+		}
 	}
-	if lines > 0 {
+}
+
+// markdownLines writes a list and a blank line; nothing where it is empty.
+func markdownLines(b *bufio.Writer, lines []viewLine) {
+	for _, l := range lines {
+		indent := ""
+		if l.Inner {
+			indent = "  "
+		}
+		fmt.Fprintf(b, "%s- %s\n", indent, markdownText(l))
+	}
+	if len(lines) > 0 {
 		b.WriteString("\n")
 	}
 }
 
-// markdownGates lists what came of the bounds.
-func markdownGates(b *bufio.Writer, gates []Gate) {
-	for i := range gates {
-		text := escapeMarkdown(gates[i].Text)
-		if gates[i].Status == GateFailed {
-			text = "**" + text + "**"
-		}
-		fmt.Fprintf(b, "- %s\n", text)
+func markdownText(l viewLine) string {
+	text := escapeMarkdown(l.Text)
+	if l.Tone == strong || l.Tone == alarm {
+		return "**" + text + "**"
 	}
-	if len(gates) > 0 {
-		b.WriteString("\n")
-	}
+	return text
 }
 
-func markdownTables(b *bufio.Writer, tables []Table) {
-	for i := range tables {
-		markdownTable(b, &tables[i], i == 0 || tables[i-1].Name() != tables[i].Name())
-	}
-	if len(tables) > 0 {
-		fmt.Fprintf(b, "%s\n", legend(tables))
-	}
-}
-
-// markdownContrasts writes the contrasts of a table and their verdicts.
-func markdownContrasts(b *bufio.Writer, t *Table, f format) {
-	if len(t.Contrasts) == 0 {
-		return
-	}
-	head, rule := "| against "+escapeMarkdown(t.base())+" |", "|:--|"
-	for _, c := range contrastColumns() {
-		head += " " + escapeMarkdown(c.head) + " |"
-		rule += "--:|"
-	}
-	fmt.Fprintf(b, "%s\n%s\n", head, rule)
-	for i := range t.Contrasts {
-		fmt.Fprintf(b, "| %s |", escapeMarkdown(t.Contrasts[i].label(t)))
-		for _, c := range contrastColumns() {
-			fmt.Fprintf(b, " %s |", escapeMarkdown(c.cell(&t.Contrasts[i], f)))
-		}
-		b.WriteString("\n")
-	}
-	b.WriteString("\n")
-	for _, v := range t.Verdicts() {
-		text := escapeMarkdown(v.Text)
-		if v.Claim {
-			text = "**" + text + "**"
-		}
-		fmt.Fprintf(b, "- %s against %s, %s: %s\n", escapeMarkdown(v.X), escapeMarkdown(v.Y), v.About, text)
-	}
-	finding := func(text string, strong bool) {
-		text = escapeMarkdown(text)
-		if strong {
-			text = "**" + text + "**"
-		}
-		fmt.Fprintf(b, "- %s\n", text)
-	}
-	for i := range t.Effects {
-		median, spread := t.Effects[i].Lines()
-		finding(median, t.Effects[i].MedianClaim)
-		finding(spread, t.Effects[i].SpreadClaim)
-	}
-	for i := range t.Trends {
-		median, spread := t.Trends[i].Lines()
-		finding(median, t.Trends[i].MedianClaim)
-		finding(spread, t.Trends[i].SpreadClaim)
-	}
-	for i := range t.Attributions {
-		if a := &t.Attributions[i]; a.Notable {
-			fmt.Fprintf(b, "- %s\n", escapeMarkdown(a.Text))
-		}
-	}
-	b.WriteString("\n")
-}
-
-func markdownTable(b *bufio.Writer, t *Table, withExcluded bool) {
-	f := formatOf(t)
-	fmt.Fprintf(b, "## %s: %s\n\n", escapeMarkdown(t.Name()), escapeMarkdown(heading(t.Metric, f.unit)))
-	fmt.Fprintf(b, "%s\n\n", escapeMarkdown(countsLine(t)))
-	cols := allRunColumns()
-	if hasIterations(t) {
-		cols = append(cols, iterationColumns(t.Metric.Better)...)
+func markdownGrid(b *bufio.Writer, g *grid) {
+	if g.Caption != "" {
+		fmt.Fprintf(b, "%s\n\n", escapeMarkdown(g.Caption))
 	}
 	head, rule := "| |", "|:--|"
-	for _, c := range cols {
-		head += " " + c.head + " |"
+	if g.Head != "" {
+		head = "| " + escapeMarkdown(g.Head) + " |"
+	}
+	for _, c := range g.Columns {
+		head += " " + escapeMarkdown(c.Head) + " |"
 		rule += "--:|"
 	}
 	fmt.Fprintf(b, "%s\n%s\n", head, rule)
-	marks := markdownMarks(t)
-	for i := range t.Rows {
-		r := &t.Rows[i]
-		fmt.Fprintf(b, "| %s%s |", escapeMarkdown(r.Label()), marks[i])
-		for _, c := range cols {
-			fmt.Fprintf(b, " %s |", escapeMarkdown(c.cell(r, f)))
+	for i := range g.Labels {
+		fmt.Fprintf(b, "| %s", escapeMarkdown(g.Labels[i]))
+		if g.Marks != nil && g.Marks[i] != "" {
+			fmt.Fprintf(b, " <sup>%s</sup>", g.Marks[i])
+		}
+		b.WriteString(" |")
+		for _, c := range g.Columns {
+			fmt.Fprintf(b, " %s |", escapeMarkdown(c.Cells[i]))
 		}
 		b.WriteString("\n")
 	}
 	b.WriteString("\n")
-	markdownContrasts(b, t, f)
-	markdownNotes(b, t, withExcluded)
-}
-
-// markdownMarks gives every row the numbers of its notes.
-func markdownMarks(t *Table) []string {
-	marks := make([]string, len(t.Rows))
-	for i := range t.Notes {
-		for _, r := range t.Notes[i].Rows {
-			sep := ","
-			if marks[r] == "" {
-				sep = " <sup>"
-			}
-			marks[r] += sep + strconv.Itoa(i+1)
-		}
-	}
-	for i, m := range marks {
-		if m != "" {
-			marks[i] = m + "</sup>"
-		}
-	}
-	return marks
-}
-
-func markdownNotes(b *bufio.Writer, t *Table, withExcluded bool) {
-	lines := 0
-	if withExcluded {
-		for _, s := range excludedLines(t) {
-			fmt.Fprintf(b, "- %s\n", escapeMarkdown(s))
-			lines++
-		}
-	}
-	for i := range t.Notes {
-		fmt.Fprintf(b, "- <sup>%d</sup> %s\n", i+1, escapeMarkdown(noteText(t, &t.Notes[i])))
-		lines++
-	}
-	if lines > 0 {
-		b.WriteString("\n")
-	}
 }
 
 // escapeMarkdown keeps text from outside from becoming markup or from breaking
 // a table's row.
 func escapeMarkdown(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", ">", "&gt;", "[", `\[`, "#", `\#`, "~", `\~`).Replace(s)
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", ">", "&gt;", "[", `\[`, "#", `\#`, "~", `\~`, "\n", " ").Replace(s)
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"strings"
@@ -71,11 +70,7 @@ func (b *maker) noise(t *built, p rowPair, splits int) (NoiseFloor, error) {
 
 // NoiseText writes noise floors for a terminal.
 func NoiseText(w io.Writer, floors []NoiseFloor, opts TextOptions) error {
-	if opts.Width == 0 {
-		opts.Width = defaultWidth
-	}
-	opts.Width = max(opts.Width, minWidth)
-	p := &textInk{w: bufio.NewWriter(w), opts: opts}
+	p := newTextInk(w, opts)
 	for i := range floors {
 		if i > 0 {
 			p.line("")
@@ -89,7 +84,7 @@ func (p *textInk) noise(n *NoiseFloor) {
 	t := &n.Table
 	f := formatOf(t)
 	c := &n.Comparison
-	p.wrapped("", "  ", t.Name()+" · "+heading(t.Metric, f.unit), bold)
+	p.wrapped("", "  ", t.heading(), bold)
 	p.wrapped("  ", "    ", fmt.Sprintf("%d rounds of %s against itself", c.N, n.Y), dim)
 	p.wrapped("  ", "    ", fmt.Sprintf("noise floor: CV %s, sd %s %s, median %s (95%% %s)",
 		percent(n.Both.CV), f.deviation(n.Both.SD), f.unit, f.quantity(n.Both.Median), f.interval(n.Both.MedianCI)), "")

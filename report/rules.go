@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"slices"
@@ -250,11 +249,7 @@ func (j *judge) plots() (RuleStatus, string) {
 
 // RulesText writes the judged rules for a terminal.
 func RulesText(w io.Writer, d *Document, opts TextOptions) error {
-	if opts.Width == 0 {
-		opts.Width = defaultWidth
-	}
-	opts.Width = max(opts.Width, minWidth)
-	p := &textInk{w: bufio.NewWriter(w), opts: opts}
+	p := newTextInk(w, opts)
 	p.wrapped("", "  ", "The twelve rules of Hoefler and Belli (SC 2015)", bold)
 	for _, r := range d.Rules {
 		style := map[RuleStatus]string{RuleFail: red, RuleNotApplicable: dim}[r.Status]

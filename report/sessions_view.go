@@ -10,42 +10,6 @@ import (
 	"goset/stats"
 )
 
-// sessionsView is what the inks for people print: every text is made, only the
-// layout is theirs.
-type sessionsView struct {
-	title  string
-	lines  []viewLine
-	parts  []viewPart
-	legend string
-	scope  string
-}
-
-// viewLine is a sentence; Alarm is for what makes the others void.
-type viewLine struct {
-	Text  string
-	Grade Grade
-	Alarm bool
-}
-
-// viewPart is a heading with tables and findings below it.
-type viewPart struct {
-	Heading string
-	Grids   []grid
-	Lines   []viewLine
-}
-
-// grid is a table of texts: rows with a label, and columns.
-type grid struct {
-	Head    string // over the labels
-	Labels  []string
-	Columns []gridColumn
-}
-
-type gridColumn struct {
-	Head  string
-	Cells []string
-}
-
 const sessionsLegend = "Each session: the Hodges–Lehmann ratio of its rounds and the ratio of its sds with the session's own intervals, p_adj after Holm within the session. " +
 	"mean: over the sessions, of the logarithms, ± Student's factor × √(S²/sessions), p_adj by Student's test after Holm over the comparisons of one metric in one table."
 
@@ -53,22 +17,23 @@ const levelsLegend = "Kalibera and Jones (2013): sd of rounds and of sessions ar
 	"T² < 0: sessions add no variance that can be detected. Next time: the rounds in a session that are best by the costs, and the sessions, never fewer than 5, in which an effect as large as the observed one would be found with a power of 0.8; " +
 	"where T² < 0 the rounds that 5 sessions need for it; for the spread never fewer than 6 rounds. Below 6 rounds a session has no interval of its own."
 
-func (s *Sessions) view() *sessionsView {
-	v := &sessionsView{title: cmp.Or(s.Title, s.Experiment), scope: s.Scope}
+// view makes the texts of sessions.
+func (s *Sessions) view() *view {
+	v := &view{title: cmp.Or(s.Title, s.Experiment), scope: s.Scope}
 	for _, text := range s.SelfCheck {
-		v.lines = append(v.lines, viewLine{text, Clear, true})
+		v.lines = append(v.lines, viewLine{Text: text, Tone: alarm})
 	}
 	for _, h := range s.Headlines {
-		v.lines = append(v.lines, viewLine{h.Text, h.Grade, false})
+		v.lines = append(v.lines, viewLine{Text: h.Text, Tone: toneOf(h.Grade)})
 	}
 	for _, text := range s.Notes {
-		v.lines = append(v.lines, viewLine{Text: text, Grade: Hint})
+		v.lines = append(v.lines, viewLine{Text: text, Tone: cautious})
 	}
 	v.parts = append(v.parts, viewPart{Heading: fmt.Sprintf("%d %s", len(s.Each), plural(len(s.Each), "session")), Grids: []grid{s.grid()}})
 	levels := false
 	for i := range s.Tables {
 		t := &s.Tables[i]
-		p := viewPart{Heading: t.heading(), Grids: []grid{t.grid()}, Lines: t.lines()}
+		p := viewPart{Heading: t.first.heading(), Grids: []grid{t.grid()}, Lines: t.lines()}
 		if len(s.Each) > 1 {
 			p.Grids, levels = append(p.Grids, t.levelsGrid(&s.Costs)), true
 		}
@@ -105,12 +70,8 @@ func (s *Sessions) grid() grid {
 		}
 		boot = append(boot, word)
 	}
-	g.Columns = []gridColumn{{"began (UTC)", began}, {"runs kept", runs}, {"left out", left}, {"boot", boot}}
+	g.Columns = []gridColumn{{Head: "began (UTC)", Cells: began}, {Head: "runs kept", Cells: runs}, {Head: "left out", Cells: left}, {Head: "boot", Cells: boot}}
 	return g
-}
-
-func (t *SessionTable) heading() string {
-	return t.first.Name() + " · " + heading(t.Metric, formatOf(t.first).unit)
 }
 
 // lines are the findings under a table.
@@ -122,7 +83,11 @@ func (t *SessionTable) lines() []viewLine {
 			about string
 			*SessionEffect
 		}{{"median", &c.Median}, {"spread", &c.Spread}} {
-			out = append(out, viewLine{fmt.Sprintf("%s against %s, %s: %s", c.X, c.Y, e.about, e.Verdict.Text), e.Grade, c.Control && e.Verdict.Claims()})
+			l := viewLine{Text: fmt.Sprintf("%s against %s, %s: %s", c.X, c.Y, e.about, e.Verdict.Text), Tone: toneOf(e.Grade)}
+			if c.Control && e.Verdict.Claims() {
+				l.Tone = alarm
+			}
+			out = append(out, l)
 		}
 	}
 	return out
@@ -157,9 +122,9 @@ func (t *SessionTable) grid() grid {
 			}
 		}
 	}
-	g.Columns = append(g.Columns, gridColumn{"rounds", cells[0]})
+	g.Columns = append(g.Columns, gridColumn{Head: "rounds", Cells: cells[0]})
 	for k := range cols {
-		g.Columns = append(g.Columns, gridColumn{cols[k].head, cells[k+1]})
+		g.Columns = append(g.Columns, gridColumn{Head: cols[k].head, Cells: cells[k+1]})
 	}
 	return g
 }
@@ -224,7 +189,7 @@ func (t *SessionTable) levelsGrid(costs *SessionCosts) grid {
 		}
 	}
 	for k, head := range []string{"sd of rounds", "sd of sessions", "next: rounds", "sessions", "a session takes"} {
-		g.Columns = append(g.Columns, gridColumn{head, cells[k]})
+		g.Columns = append(g.Columns, gridColumn{Head: head, Cells: cells[k]})
 	}
 	return g
 }

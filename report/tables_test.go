@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 )
 
@@ -23,18 +22,21 @@ func Build(ctx context.Context, src Source, opts Options) ([]Table, error) {
 // Text writes tables for a terminal.
 func Text(w io.Writer, tables []Table, opts TextOptions) error {
 	p := newTextInk(w, opts)
-	p.tables(tables)
+	p.view(tablesView(tables))
 	return p.w.Flush()
 }
 
 // Markdown writes tables in GitHub's dialect.
 func Markdown(w io.Writer, tables []Table, opts Options) error {
 	b := bufio.NewWriter(w)
-	if title := cmp.Or(opts.Title, opts.Experiment); title != "" {
-		fmt.Fprintf(b, "# %s\n\n", escapeMarkdown(title))
-	}
-	markdownTables(b, tables)
+	v := tablesView(tables)
+	v.title = cmp.Or(opts.Title, opts.Experiment)
+	markdownView(b, v)
 	return b.Flush()
+}
+
+func tablesView(tables []Table) *view {
+	return &view{parts: partsOf(tables), legend: legend(tables, true)}
 }
 
 // JSON writes tables as an array of objects, in base units and full digits.
