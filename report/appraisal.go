@@ -141,19 +141,11 @@ func sdRatio(c *Contrast) string {
 	if !c.Spread.Ratio.OK {
 		return "no ratio"
 	}
-	s := hundredths(c.Spread.Ratio) + "×"
+	s := ratioOf(c.Spread.Ratio) + "×"
 	if c.Spread.CI.OK {
-		s += fmt.Sprintf(" (95%% %s–%s)", open2(c.Spread.CI.Lo), open2(c.Spread.CI.Hi))
+		s += " (95% " + ratiosOf(c.Spread.CI) + ")"
 	}
 	return s
-}
-
-// open2 writes one end of an interval of ratios, which can be open.
-func open2(v float64) string {
-	if math.IsInf(v, 0) {
-		return "∞"
-	}
-	return hundredths(stats.Value{V: v, OK: true})
 }
 
 // change writes the change of the median with its interval: "+4.35% (95% +1.46%

@@ -398,7 +398,7 @@ func (c *Cause) words(slow, examined int, apart bool, worse string) string {
 	if c.PerSecond {
 		of, rate = " of the number per second", " per second"
 	}
-	sure := fmt.Sprintf("%.2f, p_adj %s over %d %s)", c.R.V, formatP(c.PAdj.V), examined, plural(examined, "counter"))
+	sure := fmt.Sprintf("%.2f, p_adj %s over %d %s)", c.R.V, stats.FormatP(c.PAdj.V), examined, plural(examined, "counter"))
 	differ := c.InSlow > c.Median && c.inSlowRate > c.medianRate
 	if less {
 		differ = c.InSlow < c.Median && c.inSlowRate < c.medianRate

@@ -105,7 +105,7 @@ func (b *maker) orderNotes() ([]string, error) {
 			if p.Mean.V < 0 {
 				word = "lower"
 			}
-			out = append(out, fmt.Sprintf("runs right after %s are %s than others (sign test p_adj %s): leave a longer gap (plan.idle)", cells[p.Mode].label, word, formatP(p.PAdj.V)))
+			out = append(out, fmt.Sprintf("runs right after %s are %s than others (sign test p_adj %s): leave a longer gap (plan.idle)", cells[p.Mode].label, word, stats.FormatP(p.PAdj.V)))
 		}
 	}
 	return out, nil

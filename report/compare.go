@@ -45,6 +45,7 @@ type CellChange struct {
 	Name   string // "jitter: time/goset n=2"
 	Metric metric.Metric
 	stats.Comparison
+	format format
 }
 
 // Compare compares the cells of two sides for the metrics that their options
@@ -102,14 +103,17 @@ type namedCell struct {
 	name   string
 	metric metric.Metric
 	values []float64
+	format format
 }
 
 func (b *maker) cells() []namedCell {
 	var out []namedCell
 	for i := range b.tables {
 		t := &b.tables[i]
+		f := formatOf(&t.Table)
+		f.named = true
 		for row := range t.Rows {
-			out = append(out, namedCell{t.Name() + ": " + t.Metric.Name + "/" + t.Rows[row].Label(), t.Metric, t.cell(row).values})
+			out = append(out, namedCell{t.Name() + ": " + t.Metric.Name + "/" + t.Rows[row].Label(), t.Metric, t.cell(row).values, f})
 		}
 	}
 	return out
@@ -131,11 +135,11 @@ func (d *Difference) cells(was, is []namedCell) error {
 		if old.metric.Unit != now.metric.Unit {
 			return fmt.Errorf("cannot compare %s: its unit is %q on one side and %q on the other", old.name, old.metric.Unit, now.metric.Unit)
 		}
-		c, err := stats.Compare(now.values, old.values, stats.Options{Unblocked: true})
+		c, err := stats.Compare(now.values, old.values, stats.Options{Unblocked: true, Write: old.format.difference})
 		if err != nil {
 			return err
 		}
-		d.Cells = append(d.Cells, CellChange{old.name, old.metric, c})
+		d.Cells = append(d.Cells, CellChange{old.name, old.metric, c, old.format})
 	}
 	for i := range is {
 		if index[is[i].name] != nil {
@@ -200,15 +204,16 @@ func (p *textInk) cellChanges(d *Difference) {
 		p.line("no cell is in both")
 		return
 	}
-	g := grid{Columns: []gridColumn{{Head: "n"}}}
-	rows := make([]*Contrast, len(d.Cells))
+	cols := contrastColumns()
+	g := grid{Columns: append([]gridColumn{{Head: "n"}}, gridColumns(cols, nil, format{})...)}
 	for i := range d.Cells {
 		c := &d.Cells[i]
 		g.Labels = append(g.Labels, c.Name)
 		g.Columns[0].Cells = append(g.Columns[0].Cells, fmt.Sprintf("%d, %d", c.M, c.N))
-		rows[i] = &Contrast{Comparison: c.Comparison}
+		for k := range cols { // each in the unit of its own metric
+			g.Columns[k+1].Cells = append(g.Columns[k+1].Cells, cols[k].cell(&Contrast{Comparison: c.Comparison}, c.format))
+		}
 	}
-	g.Columns = append(g.Columns, gridColumns(contrastColumns(), rows, format{factor: 1})...)
 	p.grid(&g)
 }
 

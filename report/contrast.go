@@ -96,7 +96,8 @@ func (b *maker) sidePairs(t *Table) []rowPair {
 // compare compares two rows within the blocks that both have.
 func (b *maker) compare(t *built, row, base int) (Contrast, error) {
 	x, y := t.sample(row), t.sample(base)
-	opt := stats.Options{Unblocked: b.opts.Unblocked, Equivalence: b.opts.Equivalence}
+	f := formatOf(&t.Table)
+	opt := stats.Options{Unblocked: b.opts.Unblocked, Equivalence: b.opts.Equivalence, Write: f.difference}
 	if !opt.Unblocked {
 		px, py, dropped, err := stats.PairBlocks(x.blocks, x.values, y.blocks, y.values)
 		if err != nil {
@@ -248,7 +249,7 @@ func (s *SelfCheck) judge(t *Table, c *Contrast, v *stats.Verdict, p stats.Value
 		s.Failed = append(s.Failed, where+v.Text)
 	case !cameNear(p, changes):
 	case p.OK && p.V < 1-stats.Level:
-		s.Narrow = append(s.Narrow, fmt.Sprintf("%s%s, p %s before Holm's correction", where, size, formatP(p.V)))
+		s.Narrow = append(s.Narrow, fmt.Sprintf("%s%s, p %s before Holm's correction", where, size, stats.FormatP(p.V)))
 	default:
 		s.Narrow = append(s.Narrow, where+size+", resolved without the flagged runs, before Holm's correction")
 	}

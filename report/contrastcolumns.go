@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 
 	"goset/stats"
 )
@@ -40,43 +41,67 @@ func changeOf(c *Contrast, f format, v stats.Value) string {
 	if !v.OK {
 		return undefined
 	}
-	return f.change(c.Location.Difference, v.V)
+	return f.change(c.Location.Difference, v.V, c.Location.CI)
 }
 
-func (f format) change(difference bool, v float64) string {
-	if difference {
+// change writes a change with the digits that its interval supports, or in the
+// unit.
+func (f format) change(difference bool, v float64, ci stats.Interval) string {
+	switch {
+	case difference && f.named:
+		return f.difference(v)
+	case difference:
 		return signed(f.number(v))
 	}
-	return signed(plain(100*v, 2)) + "%"
+	return stats.FormatChange(v, ci)
 }
 
+// difference writes a change in the unit, with it.
+func (f format) difference(v float64) string {
+	return strings.TrimRight(signed(f.number(v))+" "+f.unit, " ")
+}
+
+// changes writes the interval of a change.
+func (f format) changes(difference bool, ci stats.Interval) string {
+	return f.change(difference, ci.Lo, ci) + " to " + f.change(difference, ci.Hi, ci)
+}
+
+// signed gives a number its sign; zero has none.
 func signed(s string) string {
-	if s[0] == '-' {
+	if s[0] == '-' || strings.Trim(s, "0.") == "" {
 		return s
 	}
 	return "+" + s
 }
 
 func changeInterval(c *Contrast, f format) string {
-	ci := c.Location.CI
-	if !ci.OK {
+	if !c.Location.CI.OK {
 		return undefined
 	}
-	return f.change(c.Location.Difference, ci.Lo) + " to " + f.change(c.Location.Difference, ci.Hi)
+	return f.changes(c.Location.Difference, c.Location.CI)
 }
 
 func adjusted(p stats.Value) string {
 	if !p.OK {
 		return undefined
 	}
-	return formatP(p.V)
+	return stats.FormatP(p.V)
 }
 
-func hundredths(v stats.Value) string {
+// ratioOf writes a ratio of spreads, or an end of its interval.
+func ratioOf(v stats.Value) string {
 	if !v.OK {
 		return undefined
 	}
-	return strconv.FormatFloat(v.V, 'f', 2, 64)
+	return stats.FormatRatio(v.V)
+}
+
+// ratiosOf writes an interval of ratios.
+func ratiosOf(ci stats.Interval) string {
+	if !ci.OK {
+		return undefined
+	}
+	return stats.FormatRatios(ci)
 }
 
 // contrastColumn is one number of a contrast, for programs. The names are those

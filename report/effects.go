@@ -172,12 +172,12 @@ func (e *Effect) words(n int) {
 	}
 	change := "no effect: " + e.Change.Why
 	if e.Change.OK && e.CI.OK {
-		change = fmt.Sprintf("%s, 95%% %s to %s, p_adj %s", percentSigned(e.Change.V), percentSigned(e.CI.Lo), percentSigned(e.CI.Hi), adjusted(e.PAdj))
+		change = fmt.Sprintf("%s, 95%% %s, p_adj %s", stats.FormatChange(e.Change.V, e.CI), stats.FormatChanges(e.CI), adjusted(e.PAdj))
 	}
 	e.Median, e.MedianClaim = claim(e.PAdj, e.Change.V, 0, "median", change)
 	ratio := "no ratio: " + e.SpreadRatio.Why
 	if e.SpreadRatio.OK {
-		ratio = fmt.Sprintf("%.2f×, p_adj %s", e.SpreadRatio.V, adjusted(e.SpreadPAdj))
+		ratio = ratioOf(e.SpreadRatio) + "×, p_adj " + adjusted(e.SpreadPAdj)
 	}
 	e.Spread, e.SpreadClaim = claim(e.SpreadPAdj, e.SpreadRatio.V, 1, "spread", ratio)
 }
@@ -193,8 +193,6 @@ func claim(p stats.Value, v, none float64, what, numbers string) (string, bool) 
 	}
 	return word + " " + what + " (" + numbers + ")", true
 }
-
-func percentSigned(v float64) string { return signed(plain(100*v, 2)) + "%" }
 
 // sweep tests a trend over the levels of one factor of numbers.
 func (c *crossing) sweep(t *built) error {

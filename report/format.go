@@ -16,6 +16,9 @@ type format struct {
 	unit     string
 	decimals int // of medians, intervals, minima, maxima, quantiles
 	sd       int // decimals of sds; below 0: each sd has its own three digits
+	// named has differences written with their unit: where a table's heading
+	// does not have it.
+	named bool
 }
 
 // undefined is how inks for people write a number that does not exist.

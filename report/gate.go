@@ -219,11 +219,11 @@ func (g *Gate) words(f format) {
 	}
 	change := "change undefined: " + g.Change.Why
 	if g.Change.OK {
-		change = f.change(g.Difference, g.Change.V) + unit
+		change = f.change(g.Difference, g.Change.V, g.CI) + unit
 	}
 	interval := "no 95% interval: " + g.CI.Why
 	if g.CI.OK {
-		interval = "95% interval " + f.change(g.Difference, g.CI.Lo) + " to " + f.change(g.Difference, g.CI.Hi) + unit
+		interval = "95% interval " + f.changes(g.Difference, g.CI) + unit
 	}
 	g.Text = fmt.Sprintf("%s: %s: %s, %s against %s: %s (%s)", g.Bound.Text, what, g.Metric, g.X, g.Y, change, interval)
 }

@@ -1,8 +1,8 @@
 package report
 
 import (
-	"fmt"
 	"strconv"
+	"strings"
 
 	"goset/metric"
 	"goset/stats"
@@ -137,15 +137,14 @@ func contrastColumns() []shown[*Contrast] {
 			return changeOf(c, f, bound(ci, ci.Lo)), changeOf(c, f, bound(ci, ci.Hi))
 		}},
 		{head: "p_adj", cell: func(c *Contrast, _ format) string { return adjusted(c.Location.PAdj) }},
-		{head: "sd ratio", cell: func(c *Contrast, _ format) string { return hundredths(c.Spread.Ratio) }},
-		{head: "95% interval", cell: func(c *Contrast, _ format) string {
-			if !c.Spread.CI.OK {
-				return undefined
-			}
-			return fmt.Sprintf("%.2f–%.2f", c.Spread.CI.Lo, c.Spread.CI.Hi)
-		}, ends: func(c *Contrast, _ format) (string, string) {
+		{head: "sd ratio", cell: func(c *Contrast, _ format) string { return ratioOf(c.Spread.Ratio) }},
+		{head: "95% interval", cell: func(c *Contrast, _ format) string { return ratiosOf(c.Spread.CI) }, ends: func(c *Contrast, _ format) (string, string) {
 			ci := c.Spread.CI
-			return hundredths(bound(ci, ci.Lo)), hundredths(bound(ci, ci.Hi))
+			if !ci.OK {
+				return undefined, undefined
+			}
+			lo, hi, _ := strings.Cut(stats.FormatRatios(ci), "–")
+			return lo, hi
 		}},
 		{head: "p_adj", cell: func(c *Contrast, _ format) string { return adjusted(c.Spread.PAdj) }},
 	}

@@ -156,7 +156,7 @@ func (d *Document) couldSee() string {
 	if !best.OK || best.V <= 0 {
 		return proof + "."
 	}
-	return fmt.Sprintf("%s: n = %d resolves sd ratios ≤ %.2f or ≥ %.2f.", proof, n, best.V, 1/best.V)
+	return fmt.Sprintf("%s: n = %d resolves sd ratios ≤ %s or ≥ %s.", proof, n, stats.FormatRatio(best.V), stats.FormatRatio(1/best.V))
 }
 
 // pairs are the modes that are compared, with where.
@@ -301,9 +301,9 @@ func (q *about) numbers(p place) string {
 	s := q.measured(p)
 	if v := q.p(p.c); v.OK {
 		if cut, ok := strings.CutSuffix(s, ")"); ok {
-			return cut + ", p_adj " + formatP(v.V) + ")"
+			return cut + ", p_adj " + stats.FormatP(v.V) + ")"
 		}
-		return s + " (p_adj " + formatP(v.V) + ")"
+		return s + " (p_adj " + stats.FormatP(v.V) + ")"
 	}
 	return s
 }
@@ -368,7 +368,7 @@ func (d *Document) suiteHeadlines(doubts []string) []Headline {
 				word, p = "less steady", s.HigherPAdj
 			}
 			out = append(out, Headline{Grade: g, Better: better, Suite: true, Text: begin + fmt.Sprintf("%s is %s than %s on every one of %d workloads%s (%slargest one-sided p_adj %s)%s",
-				s.X, word, s.Y, len(s.Workloads), s.where(), s.size(), formatP(p.V), end)})
+				s.X, word, s.Y, len(s.Workloads), s.where(), s.size(), stats.FormatP(p.V), end)})
 		case s.AverageClaim:
 			out = append(out, Headline{g, better, begin + s.Name() + " " + s.AverageText + end, true})
 		}
@@ -390,7 +390,7 @@ func (s *SuiteClaim) size() string {
 	}
 	ci := ""
 	if s.CI.OK {
-		ci = fmt.Sprintf(", 95%% %.2f–%.2f", s.CI.Lo, s.CI.Hi)
+		ci = ", 95% " + ratiosOf(s.CI)
 	}
-	return fmt.Sprintf("geometric mean of the sd ratios %.2f×%s; ", s.GeomeanRatio.V, ci)
+	return fmt.Sprintf("geometric mean of the sd ratios %s×%s; ", ratioOf(s.GeomeanRatio), ci)
 }

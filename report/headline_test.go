@@ -64,7 +64,7 @@ func TestAppraise(t *testing.T) {
 			k.Sensitivity = stats.Sensitivity{SpreadChanges: true}
 		}, "without 3 flagged runs the verdict changes", ""},
 		{"a control as far away", func(d *Document) { d.Tables[0].Contrasts = append(d.Tables[0].Contrasts, quiet(0.04, 1.9)) },
-			"base's own repetition differs comparably, sd 1.90×", "base's own repetition differs comparably, +4.00%"},
+			"base's own repetition differs comparably, sd 1.90×", "base's own repetition differs comparably, +4.0%"},
 		{"a control that is near 1", func(d *Document) { d.Tables[0].Contrasts = append(d.Tables[0].Contrasts, quiet(0.01, 1.1)) }, "", ""},
 		{"a wild cell", func(d *Document) { d.Tables[0].Rows[0].Summary.CV = found(0.2) }, "", "CV above 10% of base"},
 		{"a failed self-check", func(d *Document) { d.SelfCheck.Failed = []string{"it"} }, "self-check failed", "self-check failed"},
@@ -122,7 +122,7 @@ func TestHeadlines(t *testing.T) {
 	}{
 		{"clear, lower is better", lines(tableOf(metric.Lower, asserted(stats.LowerVerdict, -0.05, 0.4))), []string{
 			"clear +1 x is steadier than base on w: time, sd 0.40× (95% 0.31–0.52, p_adj 0.002).",
-			"clear +1 x is better than base on w: time, median -5.00% (95% -6.00% to -4.00%, p_adj 0.002)."}, "not resolved"},
+			"clear +1 x is better than base on w: time, median -5.0% (95% -6.0% to -4.0%, p_adj 0.002)."}, "not resolved"},
 		{"clear, higher is better", lines(tableOf(metric.Higher, asserted(stats.LowerVerdict, -0.05, 0.4))), []string{
 			"clear +1 x is steadier than base", "clear -1 x is worse than base"}, "hint"},
 		{"no good direction", lines(tableOf(metric.Unknown, asserted(stats.HigherVerdict, 0.05, 2))), []string{

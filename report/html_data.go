@@ -100,6 +100,7 @@ type pageEstimate struct {
 	Lo     *float64 `json:"lo,omitempty"`
 	Hi     *float64 `json:"hi,omitempty"`
 	Better int      `json:"better"`
+	Words  string   `json:"words"`
 }
 
 // column64 is a column of numbers in which NaN, null in JSON, is an absent one.
@@ -287,7 +288,7 @@ func (f *Figure) boxData(i int) pageBox {
 }
 
 func (e *Estimate) data() pageEstimate {
-	d := pageEstimate{Better: e.Better}
+	d := pageEstimate{Better: e.Better, Words: e.Words}
 	if e.Value.OK {
 		d.V = finitePointer(e.Value.V)
 	}

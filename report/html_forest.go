@@ -219,10 +219,10 @@ func (f *Figure) forestRow(j int, sd, med forestScale) forestRow {
 func ratioText(e *Estimate) (value, interval string) {
 	value = undefined
 	if e.Value.OK {
-		value = hundredths(e.Value) + "×"
+		value = ratioOf(e.Value) + "×"
 	}
 	if e.Interval.OK {
-		interval = open2(e.Interval.Lo) + "–" + open2(e.Interval.Hi)
+		interval = ratiosOf(e.Interval)
 	}
 	return value, interval
 }

@@ -64,7 +64,7 @@ func (b *maker) noise(t *built, p rowPair, splits int) (NoiseFloor, error) {
 	if n.Both, err = stats.Summarize(append(append([]float64{}, px...), py...)); err != nil {
 		return NoiseFloor{}, err
 	}
-	n.SelfCheck, err = stats.CheckSelf(px, py, splits, stats.Options{Dropped: dropped})
+	n.SelfCheck, err = stats.CheckSelf(px, py, splits, stats.Options{Dropped: dropped, Write: formatOf(&t.Table).difference})
 	return n, err
 }
 
@@ -109,13 +109,14 @@ func (n *NoiseFloor) rates() string {
 
 // smallest says what so many rounds can show.
 func (n *NoiseFloor) smallest(f format) string {
+	l := &n.Comparison.Location
 	change := "no change of the median: " + n.Change.Why
 	if n.Change.OK {
-		change = "a change of the median of ±" + strings.TrimPrefix(f.change(n.Comparison.Location.Difference, n.Change.V), "+")
+		change = "a change of the median of ±" + strings.TrimPrefix(f.change(l.Difference, n.Change.V, l.CI), "+")
 	}
 	ratio := "no sd ratio: " + n.Ratio.Why
 	if n.Ratio.OK && n.Ratio.V > 0 {
-		ratio = fmt.Sprintf("an sd ratio ≤ %.2f or ≥ %.2f", n.Ratio.V, 1/n.Ratio.V)
+		ratio = fmt.Sprintf("an sd ratio ≤ %s or ≥ %s", stats.FormatRatio(n.Ratio.V), stats.FormatRatio(1/n.Ratio.V))
 	}
 	return fmt.Sprintf("smallest effects seen 4 times out of 5: %s, %s", change, ratio)
 }

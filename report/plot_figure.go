@@ -50,7 +50,7 @@ type Ratio struct {
 	Median, SD Estimate
 }
 
-// Estimate is a ratio with its interval and the verdict in words.
+// Estimate is a ratio with its interval, and both in words as in the tables.
 type Estimate struct {
 	Value    stats.Value
 	Interval stats.Interval
@@ -188,10 +188,10 @@ func (f *Figure) ratios() {
 	for i := range f.Table.Contrasts {
 		c := &f.Table.Contrasts[i]
 		r := Ratio{Row: c.Row, Base: c.Base, Blocked: c.Blocked}
-		r.Median = Estimate{Words: c.Location.Verdict.Text, Better: gain(c.Location.Verdict.Kind, f.Table.Metric.Better)}
+		r.Median = Estimate{Words: f.Table.change(c), Better: gain(c.Location.Verdict.Kind, f.Table.Metric.Better)}
 		r.Median.Value, r.Median.Interval = asRatio(&c.Location)
 		// A smaller spread is a gain whatever the metric.
-		r.SD = Estimate{Value: c.Spread.Ratio, Interval: c.Spread.CI, Words: c.Spread.Verdict.Text, Better: gain(c.Spread.Verdict.Kind, metric.Lower)}
+		r.SD = Estimate{Value: c.Spread.Ratio, Interval: c.Spread.CI, Words: sdRatio(c), Better: gain(c.Spread.Verdict.Kind, metric.Lower)}
 		f.Ratios = append(f.Ratios, r)
 	}
 }

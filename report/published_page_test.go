@@ -167,7 +167,7 @@ func (c *publishedContrast) write(b *bufio.Writer) {
 			}
 		}
 		fmt.Fprintf(b, "| %s | %.2f | %.2f–%.2f | %s | %s–%s | %s | %s |\n", k.name, r.Ratio.V, r.CI.Lo, r.CI.Hi,
-			formatP(r.P.V), formatSmallP(c.rounded[i][0]), formatP(c.rounded[i][1]), formatP(c.adj[i]), verdict)
+			stats.FormatP(r.P.V), formatSmallP(c.rounded[i][0]), stats.FormatP(c.rounded[i][1]), stats.FormatP(c.adj[i]), verdict)
 	}
 	s := &c.suite
 	word := "not resolved"
@@ -179,13 +179,13 @@ func (c *publishedContrast) write(b *bufio.Writer) {
 	if s.EveryLower.V < 1-stats.Level {
 		every = "lower spread, if normal"
 	}
-	fmt.Fprintf(b, "Lower on every one of the four kernels against %s: %s (largest one-sided p %s, if normal).\n\n", c.base, every, formatP(s.EveryLower.V))
+	fmt.Fprintf(b, "Lower on every one of the four kernels against %s: %s (largest one-sided p %s, if normal).\n\n", c.base, every, stats.FormatP(s.EveryLower.V))
 }
 
 // formatSmallP keeps a digit of what three decimals would hide.
 func formatSmallP(p float64) string {
 	if p >= 0.001 {
-		return formatP(p)
+		return stats.FormatP(p)
 	}
 	return strconv.FormatFloat(p, 'f', 4, 64)
 }

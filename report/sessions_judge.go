@@ -122,11 +122,12 @@ func (t *SessionTable) change(c *SessionContrast) size {
 		unit = " " + f.unit
 	}
 	s := size{mean: "no value"}
-	if v := changeBack(c, c.Median.Mean); v.OK {
-		s.mean = f.change(c.Difference, v.V) + unit
+	mean, ci := c.changes()
+	if mean.OK {
+		s.mean = f.change(c.Difference, mean.V, ci) + unit
 	}
-	if lo, hi := changeBack(c, bound(c.Median.CI, c.Median.CI.Lo)), changeBack(c, bound(c.Median.CI, c.Median.CI.Hi)); lo.OK && hi.OK {
-		s.interval = f.change(c.Difference, lo.V) + " to " + f.change(c.Difference, hi.V) + unit
+	if ci.OK {
+		s.interval = f.changes(c.Difference, ci) + unit
 	}
 	return s
 }
@@ -134,22 +135,35 @@ func (t *SessionTable) change(c *SessionContrast) size {
 // ratio is the size of the spread's effect: "0.42×".
 func (c *SessionContrast) ratio() size {
 	s := size{mean: "no ratio"}
-	if v := exponential(c.Spread.Mean); v.OK {
-		s.mean = times2(v) + "×"
+	mean, ci := c.ratios()
+	if mean.OK {
+		s.mean = ratioOf(mean) + "×"
 	}
-	if lo, hi := exponential(bound(c.Spread.CI, c.Spread.CI.Lo)), exponential(bound(c.Spread.CI, c.Spread.CI.Hi)); lo.OK && hi.OK {
-		s.interval = times2(lo) + "–" + times2(hi)
+	if ci.OK {
+		s.interval = ratiosOf(ci)
 	}
 	return s
 }
 
-// times2 writes a ratio with two decimals, or with fewer digits where an
-// interval over few sessions reaches far.
-func times2(v stats.Value) string {
-	if v.OK && (v.V >= 1000 || v.V < 0.01) {
-		return significant(v.V)
+// changes are the median's mean over the sessions and its interval, as
+// fractions or in the metric's unit.
+func (c *SessionContrast) changes() (stats.Value, stats.Interval) {
+	return c.Median.back(func(v stats.Value) stats.Value { return changeBack(c, v) })
+}
+
+// ratios are the spread's mean over the sessions and its interval.
+func (c *SessionContrast) ratios() (stats.Value, stats.Interval) { return c.Spread.back(exponential) }
+
+// back takes mean and interval to another scale; an end that is beyond it
+// leaves no interval.
+func (e *SessionEffect) back(scale func(stats.Value) stats.Value) (mean stats.Value, ci stats.Interval) {
+	lo, hi := scale(bound(e.CI, e.CI.Lo)), scale(bound(e.CI, e.CI.Hi))
+	for _, end := range []stats.Value{lo, hi} {
+		if !end.OK {
+			return scale(e.Mean), stats.Interval{Why: end.Why}
+		}
 	}
-	return hundredths(v)
+	return scale(e.Mean), stats.Interval{Lo: lo.V, Hi: hi.V, Coverage: e.CI.Coverage, OK: true}
 }
 
 // changeBack is a value of the median as a fraction, or in the metric's unit.
@@ -188,11 +202,11 @@ func (e *SessionEffect) judge(what string, s size, family int) {
 	case !e.P.OK:
 		text(stats.NotResolved, "not resolved: %s", e.P.Why)
 	case e.PAdj.V < alpha && e.Mean.V < 0:
-		text(stats.LowerVerdict, "lower %s (%s, 95%% %s over %d sessions, p_adj %s)", what, s.mean, s.interval, e.N, formatP(e.PAdj.V))
+		text(stats.LowerVerdict, "lower %s (%s, 95%% %s over %d sessions, p_adj %s)", what, s.mean, s.interval, e.N, stats.FormatP(e.PAdj.V))
 	case e.PAdj.V < alpha:
-		text(stats.HigherVerdict, "higher %s (%s, 95%% %s over %d sessions, p_adj %s)", what, s.mean, s.interval, e.N, formatP(e.PAdj.V))
+		text(stats.HigherVerdict, "higher %s (%s, 95%% %s over %d sessions, p_adj %s)", what, s.mean, s.interval, e.N, stats.FormatP(e.PAdj.V))
 	case e.P.V < alpha:
-		text(stats.NotResolved, "not resolved after Holm over %d comparisons (%s, p %s, p_adj %s)", family, s.mean, formatP(e.P.V), formatP(e.PAdj.V))
+		text(stats.NotResolved, "not resolved after Holm over %d comparisons (%s, p %s, p_adj %s)", family, s.mean, stats.FormatP(e.P.V), stats.FormatP(e.PAdj.V))
 	default:
 		text(stats.NotResolved, "not resolved: %s, 95%% %s over %d sessions", s.mean, s.interval, e.N)
 	}
@@ -256,7 +270,7 @@ func wordFor(e *SessionEffect, better int, gain, loss string) string {
 }
 
 func claimOf(e *SessionEffect, better int, text string) Headline {
-	p := "p_adj " + formatP(e.PAdj.V) + ")."
+	p := "p_adj " + stats.FormatP(e.PAdj.V) + ")."
 	if cut, ok := strings.CutSuffix(text, ")"); ok {
 		text = cut + ", " + p
 	} else {

@@ -144,28 +144,20 @@ func (c *SessionContrast) count() string {
 	return fmt.Sprintf("%d, sd of %d", c.Median.N, c.Spread.N)
 }
 
-// means fill the columns of contrastColumns with what is over the sessions.
+// means fill the columns of contrastColumns with what is over the sessions, as
+// in the rows below it without the unit.
 func (t *SessionTable) means(c *SessionContrast) []string {
-	orNone := func(s string) string {
-		if s == "" || s == "no value" || s == "no ratio" {
-			return undefined
-		}
-		return s
-	}
-	// As in the rows below it, without the unit.
 	f := formatOf(t.first)
-	change, ratio := []string{undefined, undefined}, c.ratio()
-	if v := changeBack(c, c.Median.Mean); v.OK {
-		change[0] = f.change(c.Difference, v.V)
+	change, interval := undefined, undefined
+	mean, ci := c.changes()
+	if mean.OK {
+		change = f.change(c.Difference, mean.V, ci)
 	}
-	if lo, hi := changeBack(c, bound(c.Median.CI, c.Median.CI.Lo)), changeBack(c, bound(c.Median.CI, c.Median.CI.Hi)); lo.OK && hi.OK {
-		change[1] = f.change(c.Difference, lo.V) + " to " + f.change(c.Difference, hi.V)
+	if ci.OK {
+		interval = f.changes(c.Difference, ci)
 	}
-	mean := undefined
-	if v := exponential(c.Spread.Mean); v.OK {
-		mean = times2(v)
-	}
-	return []string{change[0], change[1], adjusted(c.Median.PAdj), mean, orNone(ratio.interval), adjusted(c.Spread.PAdj)}
+	ratio, ratioCI := c.ratios()
+	return []string{change, interval, adjusted(c.Median.PAdj), ratioOf(ratio), ratiosOf(ratioCI), adjusted(c.Spread.PAdj)}
 }
 
 // levelsGrid has the components of variance and what they say of the next time.

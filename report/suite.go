@@ -187,9 +187,9 @@ func (s *SuiteClaim) average() (string, bool) {
 	const alpha = 1 - stats.Level
 	ratio := "no geometric mean: " + s.GeomeanRatio.Why
 	if s.GeomeanRatio.OK {
-		ratio = fmt.Sprintf("geometric mean of the sd ratios %.2f×", s.GeomeanRatio.V)
+		ratio = "geometric mean of the sd ratios " + ratioOf(s.GeomeanRatio) + "×"
 		if s.CI.OK {
-			ratio += fmt.Sprintf(", 95%% %.2f–%.2f", s.CI.Lo, s.CI.Hi)
+			ratio += ", 95% " + ratiosOf(s.CI)
 		}
 	}
 	p := s.AveragePAdj
@@ -199,16 +199,16 @@ func (s *SuiteClaim) average() (string, bool) {
 	case !p.OK:
 		return fmt.Sprintf("not resolved: %s (%s)", p.Why, ratio), false
 	case p.V >= alpha:
-		return fmt.Sprintf("on average over %d workloads: not resolved (%s, p_adj %s)", len(s.Workloads), ratio, formatP(p.V)), false
+		return fmt.Sprintf("on average over %d workloads: not resolved (%s, p_adj %s)", len(s.Workloads), ratio, stats.FormatP(p.V)), false
 	}
 	word := "higher"
 	if s.Average.Less.OK && s.Average.Greater.OK && s.Average.Less.V < s.Average.Greater.V {
 		word = "lower"
 	}
 	if s.GeomeanRatio.OK && (s.GeomeanRatio.V < 1) != (word == "lower") {
-		return fmt.Sprintf("on average over %d workloads: not resolved (sd and |x − median| point in opposite directions; %s, p_adj %s)", len(s.Workloads), ratio, formatP(p.V)), false
+		return fmt.Sprintf("on average over %d workloads: not resolved (sd and |x − median| point in opposite directions; %s, p_adj %s)", len(s.Workloads), ratio, stats.FormatP(p.V)), false
 	}
-	return fmt.Sprintf("on average over %d workloads: %s spread (%s, p_adj %s)", len(s.Workloads), word, ratio, formatP(p.V)), true
+	return fmt.Sprintf("on average over %d workloads: %s spread (%s, p_adj %s)", len(s.Workloads), word, ratio, stats.FormatP(p.V)), true
 }
 
 func (s *SuiteClaim) every() (string, bool) {
@@ -218,20 +218,12 @@ func (s *SuiteClaim) every() (string, bool) {
 	case s.Blocks < 6:
 		return "on every workload: no claim", false
 	case lower.OK && lower.V < alpha:
-		return fmt.Sprintf("on every one of %d workloads: lower spread (largest one-sided p_adj %s)", n, formatP(lower.V)), true
+		return fmt.Sprintf("on every one of %d workloads: lower spread (largest one-sided p_adj %s)", n, stats.FormatP(lower.V)), true
 	case higher.OK && higher.V < alpha:
-		return fmt.Sprintf("on every one of %d workloads: higher spread (largest one-sided p_adj %s)", n, formatP(higher.V)), true
+		return fmt.Sprintf("on every one of %d workloads: higher spread (largest one-sided p_adj %s)", n, stats.FormatP(higher.V)), true
 	case !lower.OK:
 		return "on every workload: not resolved: " + lower.Why, false
 	default:
-		return fmt.Sprintf("on every one of %d workloads: not resolved (sd lower on %d of %d; largest one-sided p_adj for lower %s)", n, s.Lower, n, formatP(lower.V)), false
+		return fmt.Sprintf("on every one of %d workloads: not resolved (sd lower on %d of %d; largest one-sided p_adj for lower %s)", n, s.Lower, n, stats.FormatP(lower.V)), false
 	}
-}
-
-// formatP writes a p-value: three decimals, "<0.001" below.
-func formatP(p float64) string {
-	if p < 0.001 {
-		return "<0.001"
-	}
-	return fmt.Sprintf("%.3f", p)
 }

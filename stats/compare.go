@@ -16,6 +16,9 @@ type Options struct {
 	// Equivalence bounds the sd ratio that counts as the same, as {0.8, 1.25};
 	// the zero value claims no equivalence.
 	Equivalence [2]float64
+	// Write writes a difference for the verdicts, with its sign and unit, where
+	// there is no ratio; nil: four digits.
+	Write func(float64) string
 }
 
 func (o Options) conf() float64 {
@@ -62,6 +65,8 @@ type LocationChange struct {
 	// in the scale of Change; Needs the blocks that the observed one would take.
 	Resolves, Needs Value
 	Verdict         Verdict
+
+	write func(float64) string // see Options.Write
 }
 
 // SpreadChange is the change of the spread.
@@ -165,6 +170,7 @@ func (c *Comparison) describe(x, y []float64) error {
 
 func (c *Comparison) locate(x, y []float64, opt Options) error {
 	l := &c.Location
+	l.write = opt.Write
 	var sd Value // of the blocks' differences, in the scale of the test
 	if c.Blocked {
 		e, err := PairedRatio(x, y, opt.conf())
@@ -433,7 +439,7 @@ func CompareWithoutFlagged(x, y []float64, opt Options) (Sensitivity, error) {
 		dropY = dropX
 	}
 	kept, err := Compare(without(x, dropX), without(y, dropY), Options{Conf: opt.Conf, Unblocked: !all.Blocked,
-		Resampling: opt.Resampling, Equivalence: opt.Equivalence})
+		Resampling: opt.Resampling, Equivalence: opt.Equivalence, Write: opt.Write})
 	if err != nil {
 		return Sensitivity{}, err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // VerdictKind is what a comparison supports.
@@ -63,7 +64,7 @@ func (c *Comparison) noteFamily(what string, p Value, minP float64, size int) {
 	if !p.OK || size < 2 || minP*float64(size) <= c.Alpha*(1+1e-9) {
 		return
 	}
-	note := fmt.Sprintf("%s: n = %d too small for %d comparisons (smallest attainable p %s)", what, min(c.N, c.M), size, formatP(minP))
+	note := fmt.Sprintf("%s: n = %d too small for %d comparisons (smallest attainable p %s)", what, min(c.N, c.M), size, FormatP(minP))
 	if !slices.Contains(c.Notes, note) {
 		c.Notes = append(c.Notes, note)
 	}
@@ -117,7 +118,7 @@ func firstReason(values ...Value) string {
 }
 
 func afterHolm(p, adjusted float64, family int) Verdict {
-	return Verdict{NotResolved, fmt.Sprintf("not resolved after Holm over %d comparisons (p %s, p_adj %s)", family, formatP(p), formatP(adjusted))}
+	return Verdict{NotResolved, fmt.Sprintf("not resolved after Holm over %d comparisons (p %s, p_adj %s)", family, FormatP(p), FormatP(adjusted))}
 }
 
 // floor is the smallest adjusted p that the family can reach.
@@ -131,11 +132,15 @@ func (c *Comparison) rounds() string {
 	return "runs"
 }
 
+// format writes a change in its scale.
 func (l *LocationChange) format(v float64) string {
-	if l.Difference {
-		return fmt.Sprintf("%+.4g", v)
+	switch {
+	case !l.Difference:
+		return FormatChange(v, l.CI)
+	case l.write != nil:
+		return l.write(v)
 	}
-	return fmt.Sprintf("%+.2f%%", 100*v)
+	return fmt.Sprintf("%+.4g", v)
 }
 
 func (l *LocationChange) interval(alpha float64) string {
@@ -148,11 +153,20 @@ func (l *LocationChange) interval(alpha float64) string {
 // percentOf hides the rounding of 1 − (1 − 0.95).
 func percentOf(level float64) float64 { return math.Round(1e6*100*level) / 1e6 }
 
+// observed is the change, or that it is less than the digits can show.
+func (l *LocationChange) observed() string {
+	text := l.format(l.Change.V)
+	if !l.Difference && l.Change.V != 0 && isZero(text) {
+		return "below " + resolution(changeDecimals(l.CI))
+	}
+	return text
+}
+
 func (l *LocationChange) unresolved(n int, rounds string) string {
 	if !l.Resolves.OK {
-		return fmt.Sprintf("not resolved: observed %s, %s", l.format(l.Change.V), l.Resolves.Why)
+		return fmt.Sprintf("not resolved: observed %s, %s", l.observed(), l.Resolves.Why)
 	}
-	text := fmt.Sprintf("not resolved: %d %s resolve a change of ±%s; observed %s", n, rounds, l.format(l.Resolves.V)[1:], l.format(l.Change.V))
+	text := fmt.Sprintf("not resolved: %d %s resolve a change of ±%s; observed %s", n, rounds, strings.TrimPrefix(l.format(l.Resolves.V), "+"), l.observed())
 	return text + wouldNeed(l.Needs, n, rounds)
 }
 
@@ -193,8 +207,8 @@ func (c *Comparison) spreadVerdict() Verdict {
 	case excludes:
 		return Verdict{NotResolved, c.drivenByFew()}
 	case c.equivalent():
-		return Verdict{EquivalentVerdict, fmt.Sprintf("equivalent spread (%s, %g%% %.2f–%.2f within %g–%g)", formatRatio(s.Ratio),
-			percentOf(1-2*c.Alpha), s.EquivalenceCI.Lo, s.EquivalenceCI.Hi, c.equivalence[0], c.equivalence[1])}
+		return Verdict{EquivalentVerdict, fmt.Sprintf("equivalent spread (%s, %g%% %s within %g–%g)", formatRatio(s.Ratio),
+			percentOf(1-2*c.Alpha), FormatRatios(s.EquivalenceCI), c.equivalence[0], c.equivalence[1])}
 	default:
 		return Verdict{NotResolved, c.unresolvedSpread()}
 	}
@@ -212,21 +226,21 @@ func (c *Comparison) foundSpread(excludes bool) Verdict {
 	case excludes && sdLower != s.Lower:
 		return Verdict{NotResolved, fmt.Sprintf("not resolved (sd and |x − median| point in opposite directions, p_adj %s)", p)}
 	case excludes:
-		return Verdict{kind, fmt.Sprintf("%s (%s, %g%% %.2f–%.2f, p_adj %s)", word, formatRatio(s.Ratio), percentOf(1-c.Alpha), s.CI.Lo, s.CI.Hi, p)}
+		return Verdict{kind, fmt.Sprintf("%s (%s, %g%% %s, p_adj %s)", word, formatRatio(s.Ratio), percentOf(1-c.Alpha), FormatRatios(s.CI), p)}
 	case !s.CI.OK:
 		return Verdict{kind, fmt.Sprintf("%s (%s, p_adj %s)", word, s.CI.Why, p)}
 	default:
-		return Verdict{kind, fmt.Sprintf("%s, sd not resolved (few extreme runs; %s, %g%% %.2f–%.2f, p_adj %s)", word,
-			formatRatio(s.Ratio), percentOf(1-c.Alpha), s.CI.Lo, s.CI.Hi, p)}
+		return Verdict{kind, fmt.Sprintf("%s, sd not resolved (few extreme runs; %s, %g%% %s, p_adj %s)", word,
+			formatRatio(s.Ratio), percentOf(1-c.Alpha), FormatRatios(s.CI), p)}
 	}
 }
 
 func (c *Comparison) drivenByFew() string {
 	k := len(c.FlaggedX) + len(c.FlaggedY)
 	if k == 0 {
-		return fmt.Sprintf("not resolved (sd differs, |x − median| does not: %s, p_adj %s)", formatRatio(c.Spread.Ratio), formatP(c.Spread.PAdj.V))
+		return fmt.Sprintf("not resolved (sd differs, |x − median| does not: %s, p_adj %s)", formatRatio(c.Spread.Ratio), FormatP(c.Spread.PAdj.V))
 	}
-	return fmt.Sprintf("not resolved (sd differs, driven by %d flagged %s: %s, p_adj %s)", k, plural(k, "run"), formatRatio(c.Spread.Ratio), formatP(c.Spread.PAdj.V))
+	return fmt.Sprintf("not resolved (sd differs, driven by %d flagged %s: %s, p_adj %s)", k, plural(k, "run"), formatRatio(c.Spread.Ratio), FormatP(c.Spread.PAdj.V))
 }
 
 func (c *Comparison) equivalent() bool {
@@ -240,31 +254,31 @@ func (c *Comparison) unresolvedSpread() string {
 	if !s.Resolves.OK || !s.Ratio.OK {
 		return "not resolved: " + firstReason(s.Resolves, s.Ratio)
 	}
-	limit := fmt.Sprintf("≤ %.2f", s.Resolves.V)
+	limit := fmt.Sprintf("≤ %s", FormatRatio(s.Resolves.V))
 	if s.Ratio.V > 1 {
-		limit = fmt.Sprintf("≥ %.2f", 1/s.Resolves.V)
+		limit = fmt.Sprintf("≥ %s", FormatRatio(1/s.Resolves.V))
 	}
-	return fmt.Sprintf("not resolved: %d %s resolve a ratio %s; observed %.2f", n, c.rounds(), limit, s.Ratio.V) + wouldNeed(s.Needs, n, c.rounds())
+	return fmt.Sprintf("not resolved: %d %s resolve a ratio %s; observed %s", n, c.rounds(), limit, FormatRatio(s.Ratio.V)) + wouldNeed(s.Needs, n, c.rounds())
 }
 
 func formatRatio(v Value) string {
 	if !v.OK {
 		return "—"
 	}
-	return fmt.Sprintf("%.2f×", v.V)
+	return FormatRatio(v.V) + "×"
 }
 
 func formatValueP(p Value) string {
 	if !p.OK {
 		return "—"
 	}
-	return formatP(p.V)
+	return FormatP(p.V)
 }
 
 // formatMinP marks a p that cannot be smaller with this many runs.
 func formatMinP(p, floor float64) string {
 	if p <= floor*(1+1e-9) {
-		return formatP(p) + " (min)"
+		return FormatP(p) + " (min)"
 	}
-	return formatP(p)
+	return FormatP(p)
 }

@@ -71,16 +71,8 @@ func ordinals(idx []int) string {
 
 // relationP prints a p-value behind its "p": "= 0.004" or "< 0.001".
 func relationP(p float64) string {
-	if text, small := strings.CutPrefix(formatP(p), "<"); small {
+	if text, small := strings.CutPrefix(FormatP(p), "<"); small {
 		return "< " + text
 	}
-	return "= " + formatP(p)
-}
-
-// formatP prints a p-value: three decimals, "<0.001" below.
-func formatP(p float64) string {
-	if p < 0.001 {
-		return "<0.001"
-	}
-	return fmt.Sprintf("%.3f", p)
+	return "= " + FormatP(p)
 }

@@ -326,12 +326,8 @@
     p.axes(x, null, which === "sd" ? "ratio of sds (below 1: steadier)" : "ratio of medians", null, ticksOf(x, p.w / 60));
     list.forEach((r, i) => {
       const e = r[which], mid = lane(i) + 30, c = colour(f.set, r.row), name = data.sets[f.set].rows[r.row];
-      // The same estimate in the same form as in the tables.
-      const form = which === "sd" ? (v) => v.toFixed(2) : (v) => `${v >= 1 ? "+" : ""}${(100 * (v - 1)).toFixed(2)}`;
-      const unit = which === "sd" ? "×" : "%";
-      const words = e.v == null ? "no ratio" : form(e.v) + unit + (e.lo != null && e.hi != null ? ` (95% ${form(e.lo)} to ${form(e.hi)})` : e.lo != null ? ` (95% from ${form(e.lo)})` : " (no interval)");
       p.line([[x(1), mid - 12], [x(1), mid + 26]], null, "one");
-      p.text(0, lane(i) + 12, `${name}: ${words}`, "start", "lane" + (e.better > 0 ? " gain" : e.better < 0 ? " loss" : ""));
+      p.text(0, lane(i) + 12, `${name}: ${e.words}`, "start", "lane" + (e.better > 0 ? " gain" : e.better < 0 ? " loss" : ""));
       if (e.lo != null && e.hi != null) p.line([[x(Math.max(e.lo, 1e-300)), mid], [x(e.hi), mid]], c, "interval");
       if (e.v > 0) p.dot(x(e.v), mid, c);
     });
