@@ -177,7 +177,7 @@ func CompareText(w io.Writer, d *Difference, opts TextOptions) error {
 		}
 	}
 	p.line("")
-	p.wrapped("", "", "Δmedian: two-sample Hodges–Lehmann with its interval, p by Mann–Whitney; sd ratio with Bonett's interval, p by permutation Brown–Forsythe; p_adj after Holm over all cells of one metric.", dim)
+	p.wrapped("", "", "median change: two-sample Hodges–Lehmann with its interval, p by Mann–Whitney; sd ratio with Bonett's interval, p by permutation Brown–Forsythe; p_adj after Holm over all cells of one metric.", dim)
 	p.wrapped("", "", d.Scope, dim)
 	return p.w.Flush()
 }
@@ -204,7 +204,7 @@ func (p *textInk) cellChanges(d *Difference) {
 		p.line("no cell is in both")
 		return
 	}
-	cols := contrastColumns()
+	cols := contrastColumns(false)
 	g := grid{Columns: append([]gridColumn{{Head: "n"}}, gridColumns(cols, nil, format{})...)}
 	for i := range d.Cells {
 		c := &d.Cells[i]

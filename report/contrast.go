@@ -151,9 +151,9 @@ func (t *Table) Verdicts() []VerdictLine {
 			continue
 		}
 		out = append(out,
-			VerdictLine{Contrast: i, About: "median", X: c.X, Y: c.Y, Claim: c.Location.Verdict.Claims(), Appraisal: c.MedianGrade,
+			VerdictLine{Contrast: i, About: "median", Estimate: c.changeName(), X: c.X, Y: c.Y, Claim: c.Location.Verdict.Claims(), Appraisal: c.MedianGrade,
 				Better: gain(c.Location.Verdict.Kind, t.Metric.Better), Text: c.Location.Verdict.Text},
-			VerdictLine{Contrast: i, About: "spread", X: c.X, Y: c.Y, Claim: c.Spread.Verdict.Claims(), Appraisal: c.SpreadGrade,
+			VerdictLine{Contrast: i, About: "spread", Estimate: "spread", X: c.X, Y: c.Y, Claim: c.Spread.Verdict.Claims(), Appraisal: c.SpreadGrade,
 				Better: gain(c.Spread.Verdict.Kind, metric.Lower), Text: c.Spread.Verdict.Text})
 	}
 	return out
@@ -174,7 +174,7 @@ func gain(kind stats.VerdictKind, better metric.Direction) int {
 // Line is a verdict as one line of text: "goset against unpinned, spread:
 // lower spread (0.42×, …)".
 func (v *VerdictLine) Line() string {
-	return fmt.Sprintf("%s against %s, %s: %s", v.X, v.Y, v.About, v.Text)
+	return fmt.Sprintf("%s against %s, %s: %s", v.X, v.Y, v.Estimate, v.Text)
 }
 
 // contrastNotes are what is to be known about the comparisons of a table, each
@@ -233,7 +233,7 @@ func selfCheck(tables []Table) SelfCheck {
 				continue
 			}
 			few = few && c.Location.Verdict.Kind == stats.NoClaim
-			s.judge(t, c, &c.Location.Verdict, c.Location.P, c.Sensitivity.LocationChanges, "median "+t.change(c))
+			s.judge(t, c, &c.Location.Verdict, c.Location.P, c.Sensitivity.LocationChanges, c.changeName()+" "+t.change(c))
 			s.judge(t, c, &c.Spread.Verdict, c.Spread.P, c.Sensitivity.SpreadChanges, "sd "+sdRatio(c))
 		}
 	}

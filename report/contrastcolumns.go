@@ -5,26 +5,84 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"goset/stats"
 )
 
+// changeName names what is estimated of the centre. Within rounds it is a change
+// from run to run of the same round, and not from one median to the other.
+func (c *Contrast) changeName() string { return changeName(c.Blocked) }
+
+func changeName(blocked bool) string {
+	if blocked {
+		return "median change within rounds"
+	}
+	return "median change"
+}
+
 func contrastLegend(t *Table) string {
-	const what = "Δmedian: Hodges–Lehmann %s with its interval; sd ratio with Bonett's interval by test inversion; p_adj after Holm over the comparisons of one metric in one table%s."
-	control := ""
+	blocked, control := false, ""
 	for i := range t.Contrasts {
+		blocked = blocked || t.Contrasts[i].Blocked
 		if t.Contrasts[i].Control {
 			control = "; for the repetition of the baseline, over those of all tables"
 		}
 	}
+	change := "two-sample Hodges–Lehmann"
+	if blocked {
+		change = "Hodges–Lehmann over the ratios of the runs of each round"
+	}
+	return fmt.Sprintf("%s: %s, with its interval; sd ratio with Bonett's interval by test inversion; p_adj after Holm over the comparisons of one metric in one table%s.",
+		capital(changeName(blocked)), change, control)
+}
+
+// capital begins a sentence.
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// isBlocked says that the contrasts are within rounds.
+func (t *Table) isBlocked() bool {
+	return slices.ContainsFunc(t.Contrasts, func(c Contrast) bool { return c.Blocked })
+}
+
+// against says what the contrasts are against, in how many rounds, and what so
+// many resolve: "against unpinned, 8 rounds, which resolve sd ratios ≤ 0.32 or ≥ 3.12".
+func (t *Table) against() string {
+	all := roundsOf(t.Contrasts)
+	s := "against " + t.base() + ", " + all
+	var fewest *Contrast
 	for i := range t.Contrasts {
-		if t.Contrasts[i].Blocked {
-			return fmt.Sprintf(what, "ratio within rounds", control)
+		if c := &t.Contrasts[i]; fewest == nil || min(c.N, c.M) < min(fewest.N, fewest.M) {
+			fewest = c
 		}
 	}
-	return fmt.Sprintf(what, "ratio without rounds", control)
+	if r := fewest.Spread.Resolves; r.OK && r.V > 0 && fewest.Location.Verdict.Kind != stats.NoClaim {
+		which := ", which"
+		if of := roundsOf([]Contrast{*fewest}); of != all {
+			which = "; " + of
+		}
+		s += fmt.Sprintf("%s resolve sd ratios ≤ %s or ≥ %s", which, stats.FormatRatio(r.V), stats.FormatRatio(1/r.V))
+	}
+	return s
+}
+
+// roundsOf counts the rounds of contrasts, or the runs of each side where they
+// share none: "8 rounds", "6 to 8 rounds".
+func roundsOf(contrasts []Contrast) string {
+	least, most, noun := math.MaxInt, 0, "run"
+	for i := range contrasts {
+		c := &contrasts[i]
+		least, most = min(least, c.N, c.M), max(most, c.N, c.M)
+		if c.Blocked {
+			noun = "round"
+		}
+	}
+	if least >= most {
+		return fmt.Sprintf("%d %s", most, plural(most, noun))
+	}
+	return fmt.Sprintf("%d to %d %s", least, most, plural(most, noun))
 }
 
 // label names a contrast in a table whose heading says what it is against.

@@ -58,6 +58,7 @@ type Contrast struct {
 type VerdictLine struct {
 	Contrast int    // index into Table.Contrasts
 	About    string // "median" or "spread"
+	Estimate string // what was estimated: "median change within rounds"
 	X, Y     string
 	// Claim is set where the finding asserts a difference: inks make it bold.
 	Claim bool

@@ -285,7 +285,7 @@ func trendWords(p *stats.PageTrend, what, more string) (string, bool) {
 // Lines are the findings for a person, the median before the spread.
 func (e *Effect) Lines() (median, spread string) {
 	head := e.Mode + ", " + e.On + ", "
-	return head + "median: " + e.Median, head + "spread: " + e.Spread
+	return head + changeName(true) + ": " + e.Median, head + "spread: " + e.Spread
 }
 
 // Lines are the findings for a person, the median before the spread.

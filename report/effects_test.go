@@ -77,7 +77,7 @@ func TestFlagsCrossed(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if err := TextDocument(&out, doc, TextOptions{Width: 200}); err != nil || !strings.Contains(out.String(), "m, cgroup=true, median: higher median (+") {
+	if err := TextDocument(&out, doc, TextOptions{Width: 200}); err != nil || !strings.Contains(out.String(), "m, cgroup=true, median change within rounds: higher median (+") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 	for n := range 3 {

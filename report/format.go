@@ -14,7 +14,8 @@ import (
 type format struct {
 	factor   float64 // a value times factor is in unit
 	unit     string
-	decimals int // of medians, intervals, minima, maxima, quantiles
+	decimals int // of medians, intervals, minima, maxima
+	tail     int // of the tails of iterations, which lie far out
 	sd       int // decimals of sds; below 0: each sd has its own three digits
 	// named has differences written with their unit: where a table's heading
 	// does not have it.
@@ -56,7 +57,29 @@ func formatOf(t *Table) format {
 	}
 	f.decimals = max(places(smallest, 3), places(smallestSD, 3))
 	f.decimals = max(min(f.decimals, maxDigits-integerDigits(largest)), min(places(smallest, 3), 12), 0)
+	f.tail = f.decimals
+	if _, far := extent(tailsOf(t), f.factor); far > 0 {
+		f.tail = min(f.decimals, places(far, tailDigits))
+	}
 	return f
+}
+
+// tailDigits is how many digits the largest quantile of a tail has: single
+// iterations make it.
+const tailDigits = 5
+
+// tailsOf are the quantiles beside the median.
+func tailsOf(t *Table) []float64 {
+	var out []float64
+	for i := range t.Rows {
+		it := &t.Rows[i].Iterations
+		for _, v := range []stats.Value{it.P01, it.P1, it.P99, it.P999} {
+			if v.OK {
+				out = append(out, v.V)
+			}
+		}
+	}
+	return out
 }
 
 // scaleOf is the metric's own prefix, or another where that makes the numbers
@@ -109,6 +132,12 @@ func (f format) quantity(v stats.Value) string {
 		return undefined
 	}
 	return f.number(v.V)
+}
+
+// quantile writes a quantile of a tail.
+func (f format) quantile(v stats.Value) string {
+	f.decimals = f.tail
+	return f.quantity(v)
 }
 
 func (f format) number(v float64) string {

@@ -72,9 +72,11 @@ type Gate struct {
 	Bound  Bound
 	Metric string
 	X, Y   string // the rows
-	Status GateStatus
-	Change stats.Value    // x against y
-	CI     stats.Interval // 95%
+	// Blocked says that the change is within rounds.
+	Blocked bool
+	Status  GateStatus
+	Change  stats.Value    // x against y
+	CI      stats.Interval // 95%
 	// Difference is set where Change and CI are in the metric's unit and not
 	// shares of y.
 	Difference bool
@@ -122,7 +124,7 @@ func (b Bound) about(m *metric.Metric) bool {
 }
 
 func (b *maker) gate(t *built, c *Contrast, bound Bound) (Gate, error) {
-	g := Gate{Bound: bound, Metric: t.Metric.Name, X: c.X, Y: c.Y}
+	g := Gate{Bound: bound, Metric: t.Metric.Name, X: c.X, Y: c.Y, Blocked: c.Blocked}
 	limit := bound.Value
 	f := formatOf(&t.Table)
 	difference := true
@@ -217,7 +219,7 @@ func (g *Gate) words(f format) {
 	if g.Difference && f.unit != "" {
 		unit = " " + f.unit
 	}
-	change := "change undefined: " + g.Change.Why
+	change := "undefined: " + g.Change.Why
 	if g.Change.OK {
 		change = f.change(g.Difference, g.Change.V, g.CI) + unit
 	}
@@ -225,5 +227,5 @@ func (g *Gate) words(f format) {
 	if g.CI.OK {
 		interval = "95% interval " + f.changes(g.Difference, g.CI) + unit
 	}
-	g.Text = fmt.Sprintf("%s: %s: %s, %s against %s: %s (%s)", g.Bound.Text, what, g.Metric, g.X, g.Y, change, interval)
+	g.Text = fmt.Sprintf("%s: %s: %s, %s against %s: %s %s (%s)", g.Bound.Text, what, g.Metric, g.X, g.Y, changeName(g.Blocked), change, interval)
 }

@@ -14,7 +14,8 @@ import (
 func GitHub(w io.Writer, d *Document) error {
 	b := bufio.NewWriter(w)
 	markdownHead(b, "##", d.view())
-	b.WriteString("| metric | compared | before | after | change | 95% interval | p_adj | verdict |\n|:--|:--|--:|--:|--:|--:|--:|:--|\n")
+	first := firstCompared(d.Tables)
+	b.WriteString("| metric | compared | before | after | " + changeName(first != nil && first.isBlocked()) + " | 95% interval | p_adj | verdict |\n|:--|:--|--:|--:|--:|--:|--:|:--|\n")
 	compared := 0
 	for i := range d.Tables {
 		t := &d.Tables[i]
@@ -29,7 +30,7 @@ func GitHub(w io.Writer, d *Document) error {
 	}
 	githubExcluded(b, d)
 	if compared > 0 {
-		fmt.Fprintf(b, "\n%s %s\n", escapeMarkdown("Medians; change: Hodges–Lehmann ratio within rounds; p_adj after Holm within a table."), escapeMarkdown(d.Scope))
+		fmt.Fprintf(b, "\n%s %s\n", escapeMarkdown("before and after: medians. "+contrastLegend(first)), escapeMarkdown(d.Scope))
 	}
 	return b.Flush()
 }

@@ -95,13 +95,13 @@ func runColumns() []shown[*Row] {
 func iterationColumns(better metric.Direction) []shown[*Row] {
 	cols := []shown[*Row]{{head: "iterations", cell: func(r *Row, _ format) string { return strconv.Itoa(r.Iterations.N) }, aside: true}}
 	add := func(head string, of func(*Iterations) stats.Value) {
-		cols = append(cols, shown[*Row]{head: head, cell: func(r *Row, f format) string { return f.quantity(of(&r.Iterations)) }, aside: true})
+		cols = append(cols, shown[*Row]{head: head, cell: func(r *Row, f format) string { return f.quantile(of(&r.Iterations)) }, aside: true})
 	}
 	if better == metric.Higher {
 		add("p0.1", func(i *Iterations) stats.Value { return i.P01 })
 		add("p1", func(i *Iterations) stats.Value { return i.P1 })
 	}
-	add("p50", func(i *Iterations) stats.Value { return i.P50 })
+	cols = append(cols, shown[*Row]{head: "p50", cell: func(r *Row, f format) string { return f.quantity(r.Iterations.P50) }, aside: true})
 	add("p99", func(i *Iterations) stats.Value { return i.P99 })
 	add("p99.9", func(i *Iterations) stats.Value { return i.P999 })
 	return cols
@@ -118,20 +118,24 @@ func hasIterations(t *Table) bool {
 
 // contrastGrid has a row for each contrast.
 func (t *Table) contrastGrid(f format) grid {
-	g := grid{Head: "against " + t.base()}
+	g := grid{Caption: t.against()}
 	rows := make([]*Contrast, len(t.Contrasts))
 	for i := range t.Contrasts {
 		rows[i] = &t.Contrasts[i]
 		g.Labels = append(g.Labels, rows[i].label(t))
 	}
-	g.Columns = gridColumns(contrastColumns(), rows, f)
+	g.Columns = gridColumns(contrastColumns(t.isBlocked()), rows, f)
 	return g
 }
 
 // contrastColumns are the two questions, each with interval and p.
-func contrastColumns() []shown[*Contrast] {
+func contrastColumns(blocked bool) []shown[*Contrast] {
+	change := "median change"
+	if blocked {
+		change += "\nwithin rounds"
+	}
 	return []shown[*Contrast]{
-		{head: "Δmedian", cell: func(c *Contrast, f format) string { return changeOf(c, f, c.Location.Change) }},
+		{head: change, cell: func(c *Contrast, f format) string { return changeOf(c, f, c.Location.Change) }},
 		{head: "95% interval", cell: changeInterval, ends: func(c *Contrast, f format) (string, string) {
 			ci := c.Location.CI
 			return changeOf(c, f, bound(ci, ci.Lo)), changeOf(c, f, bound(ci, ci.Hi))

@@ -55,7 +55,7 @@ func questions() []about {
 			func(p place) string { return "sd " + sdRatio(p.c) }, func(c *Contrast) stats.Value { return c.Spread.PAdj }},
 		{"The median", "Median: on no single workload does one differ for certain", "better", "worse", func(c *Contrast) *Appraisal { return &c.MedianGrade }, func(c *Contrast) *stats.Verdict { return &c.Location.Verdict },
 			func(p place) int { return gain(p.c.Location.Verdict.Kind, p.t.Metric.Better) },
-			func(p place) string { return "median " + p.t.change(p.c) }, func(c *Contrast) stats.Value { return c.Location.PAdj }},
+			func(p place) string { return p.c.changeName() + " " + p.t.change(p.c) }, func(c *Contrast) stats.Value { return c.Location.PAdj }},
 	}
 }
 

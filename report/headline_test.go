@@ -122,7 +122,7 @@ func TestHeadlines(t *testing.T) {
 	}{
 		{"clear, lower is better", lines(tableOf(metric.Lower, asserted(stats.LowerVerdict, -0.05, 0.4))), []string{
 			"clear +1 x is steadier than base on w: time, sd 0.40× (95% 0.31–0.52, p_adj 0.002).",
-			"clear +1 x is better than base on w: time, median -5.0% (95% -6.0% to -4.0%, p_adj 0.002)."}, "not resolved"},
+			"clear +1 x is better than base on w: time, median change -5.0% (95% -6.0% to -4.0%, p_adj 0.002)."}, "not resolved"},
 		{"clear, higher is better", lines(tableOf(metric.Higher, asserted(stats.LowerVerdict, -0.05, 0.4))), []string{
 			"clear +1 x is steadier than base", "clear -1 x is worse than base"}, "hint"},
 		{"no good direction", lines(tableOf(metric.Unknown, asserted(stats.HigherVerdict, 0.05, 2))), []string{

@@ -312,6 +312,7 @@ func pageColumns(t *Table) []pageColumn {
 		}})
 	}
 	number := func(v stats.Value, f format) string { return f.quantity(v) }
+	tail := func(v stats.Value, f format) string { return f.quantile(v) }
 	share := func(v stats.Value, _ format) string { return percent(v) }
 	times := func(v stats.Value, _ format) string { return times(v) }
 	whole := func(v stats.Value, _ format) string { return strconv.Itoa(int(v.V)) }
@@ -331,12 +332,12 @@ func pageColumns(t *Table) []pageColumn {
 	if hasIterations(t) {
 		add("iterations", "iterations", whole)
 		if t.Metric.Better == metric.Higher {
-			add("p0.1", "iterations_p01", number)
-			add("p1", "iterations_p1", number)
+			add("p0.1", "iterations_p01", tail)
+			add("p1", "iterations_p1", tail)
 		}
 		add("p50", "iterations_p50", number)
-		add("p99", "iterations_p99", number)
-		add("p99.9", "iterations_p999", number)
+		add("p99", "iterations_p99", tail)
+		add("p99.9", "iterations_p999", tail)
 	}
 	return out
 }

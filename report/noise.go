@@ -92,7 +92,7 @@ func (p *textInk) noise(n *NoiseFloor) {
 	if n.Failed {
 		style = bold + red
 	}
-	p.wrapped("  ", "    ", "median: "+c.Location.Verdict.Text, style)
+	p.wrapped("  ", "    ", changeName(c.Blocked)+": "+c.Location.Verdict.Text, style)
 	p.wrapped("  ", "    ", "spread: "+c.Spread.Verdict.Text, style)
 	p.wrapped("  ", "    ", n.rates(), "")
 	p.wrapped("  ", "    ", n.smallest(f), "")
@@ -110,9 +110,9 @@ func (n *NoiseFloor) rates() string {
 // smallest says what so many rounds can show.
 func (n *NoiseFloor) smallest(f format) string {
 	l := &n.Comparison.Location
-	change := "no change of the median: " + n.Change.Why
+	change := "no " + changeName(n.Comparison.Blocked) + ": " + n.Change.Why
 	if n.Change.OK {
-		change = "a change of the median of ±" + strings.TrimPrefix(f.change(l.Difference, n.Change.V, l.CI), "+")
+		change = "a " + changeName(n.Comparison.Blocked) + " of ±" + strings.TrimPrefix(f.change(l.Difference, n.Change.V, l.CI), "+")
 	}
 	ratio := "no sd ratio: " + n.Ratio.Why
 	if n.Ratio.OK && n.Ratio.V > 0 {

@@ -225,7 +225,7 @@ func (s *Sessions) headlines() []Headline {
 			func(_ *SessionTable, c *SessionContrast) string { return "sd " + c.ratio().mean + between95(c.ratio()) }, func(*SessionTable) metric.Direction { return metric.Lower }},
 		{"The median", "better", "worse", func(c *SessionContrast) *SessionEffect { return &c.Median },
 			func(t *SessionTable, c *SessionContrast) string {
-				return "median " + t.change(c).mean + between95(t.change(c))
+				return changeName(t.first.isBlocked()) + " " + t.change(c).mean + between95(t.change(c))
 			}, func(t *SessionTable) metric.Direction { return t.Metric.Better }},
 	} {
 		var open []string

@@ -182,7 +182,7 @@ func TestSessionsClaimOfFew(t *testing.T) {
 		t.Fatalf("%s (%s): %q", c.Median.Verdict.Text, c.Median.Grade, c.Median.Doubts)
 	}
 	text := headlineTexts(s)
-	if !strings.Contains(text, "Hint: goset is better than unpinned on jitter: time over 4 sessions, median -18.") || !strings.Contains(text, "Caution: at least 5 sessions are advised, and these are 4") {
+	if !strings.Contains(text, "Hint: goset is better than unpinned on jitter: time over 4 sessions, median change within rounds -18.") || !strings.Contains(text, "Caution: at least 5 sessions are advised, and these are 4") {
 		t.Errorf("headlines:\n%s", text)
 	}
 }

@@ -82,7 +82,7 @@ func (t *SessionTable) lines() []viewLine {
 		for _, e := range []struct {
 			about string
 			*SessionEffect
-		}{{"median", &c.Median}, {"spread", &c.Spread}} {
+		}{{changeName(t.first.isBlocked()), &c.Median}, {"spread", &c.Spread}} {
 			l := viewLine{Text: fmt.Sprintf("%s against %s, %s: %s", c.X, c.Y, e.about, e.Verdict.Text), Tone: toneOf(e.Grade)}
 			if c.Control && e.Verdict.Claims() {
 				l.Tone = alarm
@@ -97,7 +97,7 @@ func (t *SessionTable) lines() []viewLine {
 func (t *SessionTable) grid() grid {
 	g := grid{Head: "against " + t.first.base()}
 	f := formatOf(t.first)
-	cols := contrastColumns()
+	cols := contrastColumns(t.first.isBlocked())
 	cells := make([][]string, len(cols)+1)
 	for j := range t.Contrasts {
 		c := &t.Contrasts[j]

@@ -91,7 +91,9 @@ func (p *textInk) fit(cells [][]texttab.Cell, used int) int {
 	for n, col := range cells {
 		w := 0
 		for _, c := range col {
-			w = max(w, texttab.Width(c.Text))
+			for l := range strings.SplitSeq(c.Text, "\n") {
+				w = max(w, texttab.Width(l))
+			}
 		}
 		used += gap + w
 		if used > p.opts.Width && n > 0 {
@@ -101,12 +103,36 @@ func (p *textInk) fit(cells [][]texttab.Cell, used int) int {
 	return len(cells)
 }
 
+// headLines are the headings, those that break in as many lines as they have,
+// the last of each on the last line.
+func headLines(head string, cells [][]texttab.Cell) [][]texttab.Cell {
+	n := 1
+	for _, col := range cells {
+		n = max(n, 1+strings.Count(col[0].Text, "\n"))
+	}
+	rows := make([][]texttab.Cell, n)
+	for i := range rows {
+		label := texttab.Cell{}
+		if i == n-1 {
+			label.Text = head
+		}
+		rows[i] = append(rows[i], label)
+		for _, col := range cells {
+			lines := strings.Split(col[0].Text, "\n")
+			c := texttab.Cell{Align: col[0].Align}
+			if k := i - n + len(lines); k >= 0 {
+				c.Text = lines[k]
+			}
+			rows[i] = append(rows[i], c)
+		}
+	}
+	return rows
+}
+
 // chunk writes labels and columns; cells[c][0] is a heading.
 func (p *textInk) chunk(head string, labels [][]string, cells [][]texttab.Cell) {
-	rows := [][]texttab.Cell{{{Text: head}}}
-	for _, col := range cells {
-		rows[0] = append(rows[0], col[0])
-	}
+	rows := headLines(head, cells)
+	heads := len(rows)
 	for i, ls := range labels {
 		for j, l := range ls {
 			row := []texttab.Cell{{Text: l}}
@@ -120,7 +146,7 @@ func (p *textInk) chunk(head string, labels [][]string, cells [][]texttab.Cell) 
 	}
 	for i, row := range texttab.Layout(rows) {
 		s := strings.Join(row, strings.Repeat(" ", gap))
-		if i == 0 {
+		if i < heads {
 			s = p.paint(strings.TrimRight(s, " "), dim)
 		}
 		p.line(s)

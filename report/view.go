@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -194,27 +195,25 @@ const ratioLegend = " ×median and ×sd: of the medians and of the sds above, ag
 // among them.
 func legend(tables []Table, ratios bool) string {
 	s := "Over runs: median with its order-statistic interval (" + coverageWords(tables) + "), sd with n − 1, CV = sd/mean, spread = (max − min)/median."
-	based, compared, iterated := (*Table)(nil), (*Table)(nil), false
-	for i := range tables {
-		t := &tables[i]
-		if based == nil && t.Baseline != "" {
-			based = t
-		}
-		if compared == nil && len(t.Contrasts) > 0 {
-			compared = t
-		}
-		iterated = iterated || hasIterations(t)
-	}
-	if ratios && based != nil {
+	if ratios && slices.ContainsFunc(tables, func(t Table) bool { return t.Baseline != "" }) {
 		s += ratioLegend
 	}
-	if compared != nil {
-		s += " " + contrastLegend(compared)
+	if t := firstCompared(tables); t != nil {
+		s += " " + contrastLegend(t)
 	}
-	if iterated {
+	if slices.ContainsFunc(tables, func(t Table) bool { return hasIterations(&t) }) {
 		s += " Over the iterations of all kept runs: quantiles p99 needs n ≥ 100, p99.9 n ≥ 1000."
 	}
 	return s
+}
+
+// firstCompared is the first table with contrasts; nil: there is none.
+func firstCompared(tables []Table) *Table {
+	i := slices.IndexFunc(tables, func(t Table) bool { return len(t.Contrasts) > 0 })
+	if i < 0 {
+		return nil
+	}
+	return &tables[i]
 }
 
 // coverageWords give the coverage that the intervals of the medians reach: that
