@@ -201,7 +201,7 @@ func (b *maker) detrend(t *built) error {
 	return nil
 }
 
-func drifts(r *Row) bool { return r.Summary.Drift.P.OK && r.Summary.Drift.P.V < 0.01 }
+func drifts(r *Row) bool { return r.Summary.Drift.P.OK && r.Summary.Drift.P.V < dependLevel }
 
 // scopeOf says what the intervals are about.
 func scopeOf(opts Options) string {

@@ -237,9 +237,28 @@ func selfCheck(tables []Table) SelfCheck {
 			s.judge(t, c, &c.Spread.Verdict, c.Spread.P, c.Sensitivity.SpreadChanges, "sd "+sdRatio(c))
 		}
 	}
-	s.Text = s.words(few)
+	rows := 0
+	for i := range tables {
+		t := &tables[i]
+		rows += len(t.Rows)
+		for j := range t.Rows {
+			if r := &t.Rows[j]; depend(r) {
+				s.Dependent = append(s.Dependent, place{t: t}.name()+"/"+r.Label())
+			}
+		}
+	}
+	s.Text = s.words(few, rows)
 	return s
 }
+
+// depend says that the runs of a row are flagged as dependent on each other.
+func depend(r *Row) bool {
+	acf := r.Summary.ACF.P
+	return drifts(r) || acf.OK && acf.V < dependLevel
+}
+
+// dependLevel is that of the warnings of package stats: every row is looked at.
+const dependLevel = 0.01
 
 // judge takes in one verdict of a control.
 func (s *SelfCheck) judge(t *Table, c *Contrast, v *stats.Verdict, p stats.Value, changes bool, size string) {
@@ -260,7 +279,7 @@ func cameNear(p stats.Value, changes bool) bool {
 	return changes || p.OK && p.V < 1-stats.Level
 }
 
-func (s *SelfCheck) words(few bool) string {
+func (s *SelfCheck) words(few bool, rows int) string {
 	of := fmt.Sprintf("%d A/A %s of median and spread", s.Comparisons, plural(s.Comparisons, "comparison"))
 	switch {
 	case len(s.Failed) > 0:
@@ -272,6 +291,10 @@ func (s *SelfCheck) words(few bool) string {
 	text := fmt.Sprintf("self-check (A/A): passed: %s (%d tests) found no difference between the baseline and its own repetition", of, 2*s.Comparisons)
 	if len(s.Narrow) > 0 {
 		text += fmt.Sprintf("; %d of them came near", len(s.Narrow))
+	}
+	if len(s.Dependent) > 0 {
+		text += fmt.Sprintf("; in %d of %d cells the runs depend on each other (drift or correlation, p < %g), which the intervals over runs do not allow for: %s",
+			len(s.Dependent), rows, dependLevel, enumerate(s.Dependent))
 	}
 	return text
 }

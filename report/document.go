@@ -103,7 +103,10 @@ type SelfCheck struct {
 	// Narrow lists those that came near: significant before Holm's correction,
 	// or without the flagged runs.
 	Narrow []string
-	Text   string // the whole in one sentence, also where it did not run
+	// Dependent names the rows whose runs are flagged as dependent on each
+	// other, by drift or by correlation: "jitter: time/goset".
+	Dependent []string
+	Text      string // the whole in one sentence, also where it did not run
 }
 
 // SuiteClaim is what holds for a mode over all workloads.

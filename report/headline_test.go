@@ -197,8 +197,33 @@ func TestSelfCheckNarrow(t *testing.T) {
 	if len(s.Failed) != 0 || !slices.Equal(s.Narrow, want) {
 		t.Errorf("failed %q, narrow %q", s.Failed, s.Narrow)
 	}
-	if text := s.words(false); !strings.Contains(text, "passed") || !strings.HasSuffix(text, "; 2 of them came near") {
+	if text := s.words(false, 3); !strings.Contains(text, "passed") || !strings.HasSuffix(text, "; 2 of them came near") {
 		t.Errorf("%q", text)
+	}
+}
+
+// TestSelfCheckDependent: a check that passes says of which runs it was flagged
+// that they depend on each other.
+func TestSelfCheckDependent(t *testing.T) {
+	doc := compared{n: 12, scale: 1, edit: func(r *harness.Record) {
+		if r.Mode == "taskset" && r.Workload == "chase" {
+			r.Values["time"] *= 1 + 0.02*float64(r.Block)
+		}
+	}}.document(t)
+	s := &doc.SelfCheck
+	if !slices.Equal(s.Dependent, []string{"chase: time/taskset"}) {
+		t.Fatalf("dependent: %q", s.Dependent)
+	}
+	want := "; in 1 of 8 cells the runs depend on each other (drift or correlation, p < 0.01), which the intervals over runs do not allow for: chase: time/taskset"
+	if !strings.Contains(s.Text, ": passed: ") || !strings.HasSuffix(s.Text, want) {
+		t.Errorf("%q, want %q at its end", s.Text, want)
+	}
+	lead := doc.lead()
+	if i := slices.IndexFunc(lead, func(l viewLine) bool { return l.Text == s.Text }); i < 0 || lead[i].Tone != cautious {
+		t.Errorf("the lines are %+v", lead)
+	}
+	if s = &(compared{n: 12, scale: 1}).document(t).SelfCheck; len(s.Dependent) != 0 || strings.Contains(s.Text, "depend") {
+		t.Errorf("of independent runs: %q", s.Text)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 type wordsRow struct {
 	ID, Workload, Mode, Base string
 	Spread, Median           forestCell
+	Change                   string // what Median is of
 }
 
 // inWords are the comparisons of the first picture in words: those that assert
@@ -22,7 +23,7 @@ func (f *forest) inWords() (claims, open []wordsRow) {
 			if r.Control {
 				continue
 			}
-			w := wordsRow{g.ID, g.Name, r.Mode, r.Base, r.Spread, r.Median}
+			w := wordsRow{g.ID, g.Name, r.Mode, r.Base, r.Spread, r.Median, f.Change}
 			if r.claim > 0 {
 				claims = append(claims, w)
 			} else {

@@ -16,7 +16,9 @@ import (
 type forest struct {
 	Shown, Folded     []forestGroup
 	SDTicks, MedTicks []forestTick
-	Count, FoldedRows int // rows in all, and folded
+	Count, FoldedRows int    // rows in all, and folded
+	Against           string // "against unpinned, 8 rounds"
+	Change            string // "median change within rounds"
 }
 
 // forestGroup is the comparisons of one table.
@@ -27,11 +29,12 @@ type forestGroup struct {
 }
 
 type forestRow struct {
-	Mode, Base    string
-	Control       bool
-	Spread        forestCell
-	Median        forestCell
-	Colour, claim int
+	Mode, Base string
+	Control    bool
+	Spread     forestCell
+	Median     forestCell
+	Colour     int
+	claim      int
 }
 
 // forestCell is one comparison of one question. Left, Width and Point are
@@ -42,6 +45,7 @@ type forestCell struct {
 	Question                           string
 	HasBar, HasPoint                   bool
 	Left, Width, Point                 float64
+	Colour                             int  // of the mode
 	OverLeft, OverRight                bool // the interval goes on beyond the track
 }
 
@@ -70,7 +74,7 @@ func (p *Page) newForest() forest {
 		g := forestGroup{ID: sectionID(i), Name: fig.short()}
 		for j := range fig.Table.Contrasts {
 			row := fig.forestRow(j, sd, med)
-			row.Colour = colours[row.Mode] % palette
+			row.paint(colours[row.Mode] % palette)
 			g.claims += row.claim
 			g.Rows = append(g.Rows, row)
 		}
@@ -86,7 +90,31 @@ func (p *Page) newForest() forest {
 		f.Count += len(g.Rows)
 	}
 	f.SDTicks, f.MedTicks = sd.ratioTicks(), med.changeTicks()
+	f.heads(p, at)
 	return f
+}
+
+// heads say what all rows are against.
+func (f *forest) heads(p *Page, at []int) {
+	var bases names
+	var all []Contrast
+	for _, i := range at {
+		bases.add(p.Figures[i].Table.base())
+		all = append(all, p.Figures[i].Table.Contrasts...)
+	}
+	if len(all) == 0 {
+		return
+	}
+	base := "the first of each"
+	if len(bases.list) == 1 {
+		base = bases.list[0]
+	}
+	f.Against, f.Change = "against "+base+", "+roundsOf(all), all[0].changeName()
+}
+
+// paint gives the row and what is drawn of it the colour of its mode.
+func (r *forestRow) paint(colour int) {
+	r.Colour, r.Spread.Colour, r.Median.Colour = colour, colour, colour
 }
 
 // headlined are the figures of the tables that headlines are about.
@@ -148,7 +176,7 @@ func scaleOver(points, ends []float64, least, most float64) forestScale {
 
 // ratioTicks are ticks of a scale of ratios.
 func (s forestScale) ratioTicks() []forestTick {
-	const apart = 15 // percent of the track that a text needs
+	const apart = 18 // percent of the track that a text needs
 	out := []forestTick{{50, "1×"}}
 	for _, ratios := range [][]float64{{0.5, 1, 2}, {0.2, 1, 5}, {0.1, 1, 10}, {0.2, 0.5, 1, 2, 5}} {
 		var ticks []forestTick

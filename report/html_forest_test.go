@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"goset/metric"
@@ -152,6 +154,36 @@ func TestMerged(t *testing.T) {
 	} {
 		if got := merged(c.in); got != c.want {
 			t.Errorf("merged(%q) = %q, want %q", c.in, got, c.want)
+		}
+	}
+}
+
+// TestColoursOfModes: a mode has one colour: in the forest, in the legends, and
+// in the plot files the one that the page has by day.
+func TestColoursOfModes(t *testing.T) {
+	p, _ := buildPage(t, compared{n: 6, scale: 1}.build(), Options{Baseline: "unpinned", ModeFactors: []string{}})
+	f := p.newForest()
+	of := p.colours()
+	rows := 0
+	for _, g := range slices.Concat(f.Shown, f.Folded) {
+		for _, r := range g.Rows {
+			rows++
+			if want := of[r.Mode]; r.Colour != want || r.Spread.Colour != want || r.Median.Colour != want {
+				t.Errorf("%s: %s has the colours %d, %d and %d, want %d", g.Name, r.Mode, r.Colour, r.Spread.Colour, r.Median.Colour, want)
+			}
+		}
+	}
+	if rows != 6 {
+		t.Errorf("%d rows, want 3 for each of 2 workloads", rows)
+	}
+	if f.Against != "against unpinned, 6 rounds" || f.Change != "median change within rounds" {
+		t.Errorf("the forest is %q, of the %q", f.Against, f.Change)
+	}
+	for i := range palette {
+		k := &sketch{f: &Figure{Set: &RunSet{Rows: []string{"m"}}}, colours: map[string]int{"m": i}}
+		c := k.colour(0)
+		if want := fmt.Sprintf("--c%d: light-dark(#%02x%02x%02x,", i, c.R, c.G, c.B); !strings.Contains(pageCSS, want) {
+			t.Errorf("the page has no %q", want)
 		}
 	}
 }

@@ -254,7 +254,11 @@ func (f *Figure) against() []choice {
 	distinct := f.Set.distinct()
 	slices.SortStableFunc(counters, func(a, b string) int { return cmp.Compare(distinct[b], distinct[a]) })
 	for _, a := range slices.Backward(f.Table.Attributions) {
-		for _, c := range slices.Backward(a.Causes) {
+		causes := a.Causes
+		if a.Standing != nil {
+			causes = append(slices.Clone(causes), *a.Standing)
+		}
+		for _, c := range slices.Backward(causes) {
 			if i := slices.Index(counters, c.Counter); i >= 0 {
 				counters = slices.Insert(slices.Delete(counters, i, i+1), 0, c.Counter)
 			}

@@ -37,6 +37,7 @@ type jsonSelfCheck struct {
 	Comparisons int      `json:"comparisons"`
 	Failed      []string `json:"failed"`
 	Narrow      []string `json:"narrow"`
+	Dependent   []string `json:"dependent"`
 	Text        string   `json:"text"`
 }
 
@@ -159,7 +160,7 @@ type jsonFact struct {
 func JSONDocument(w io.Writer, d *Document) error {
 	out := jsonDocument{Schema: JSONSchema, Experiment: d.Experiment, Title: d.Title, Scope: d.Scope,
 		Notes: nonNil(d.Notes), Headlines: []jsonHead{}, Suite: []jsonSuite{}, Tables: []jsonTable{}, Gates: []jsonGate{}, Rules: []jsonRule{}, Facts: []jsonFact{},
-		SelfCheck: jsonSelfCheck{Ran: d.SelfCheck.Ran, Comparisons: d.SelfCheck.Comparisons, Failed: nonNil(d.SelfCheck.Failed), Narrow: nonNil(d.SelfCheck.Narrow), Text: d.SelfCheck.Text}}
+		SelfCheck: jsonSelfCheck{Ran: d.SelfCheck.Ran, Comparisons: d.SelfCheck.Comparisons, Failed: nonNil(d.SelfCheck.Failed), Narrow: nonNil(d.SelfCheck.Narrow), Dependent: nonNil(d.SelfCheck.Dependent), Text: d.SelfCheck.Text}}
 	for _, h := range d.Headlines {
 		out.Headlines = append(out.Headlines, jsonHead{h.Grade, h.Better, h.Text})
 	}

@@ -113,7 +113,7 @@ func (f *Figure) drawings(colours map[string]int) []drawing {
 	add("tail", k.tail(), plotHeight)
 	ratios := 3*vg.Centimeter + vg.Length(len(f.Ratios))*laneHeight
 	add("spread", k.ratio("spread", "ratio of sds (below 1: steadier)", func(r *Ratio) *Estimate { return &r.SD }), ratios)
-	add("median", k.ratio("median", "ratio of medians", func(r *Ratio) *Estimate { return &r.Median }), ratios)
+	add("median", k.ratio(changeName(f.Table.isBlocked()), "median ratio", func(r *Ratio) *Estimate { return &r.Median }), ratios)
 	return out
 }
 

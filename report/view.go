@@ -98,7 +98,11 @@ func (d *Document) lead() []viewLine {
 		say(h.Text, toneOf(h.Grade))
 	}
 	if s.Ran && len(s.Failed) == 0 {
-		say(s.Text, faint)
+		t := faint
+		if len(s.Dependent) > 0 {
+			t = cautious
+		}
+		say(s.Text, t)
 		for _, f := range s.Narrow {
 			below(f, cautious)
 		}

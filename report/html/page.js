@@ -323,7 +323,7 @@
     lo = Math.min(lo, Math.max(d3.min(dots) ?? 0, lo - room)) - 0.06 * room;
     hi = Math.max(hi, Math.min(d3.max(dots) ?? 0, hi + room)) + 0.06 * room;
     const x = d3.scaleLog([Math.exp(lo), Math.exp(hi)], [0, p.w]).clamp(true);
-    p.axes(x, null, which === "sd" ? "ratio of sds (below 1: steadier)" : "ratio of medians", null, ticksOf(x, p.w / 60));
+    p.axes(x, null, which === "sd" ? "ratio of sds (below 1: steadier)" : list[0].blocks ? "median ratio within rounds" : "median ratio", null, ticksOf(x, p.w / 60));
     list.forEach((r, i) => {
       const e = r[which], mid = lane(i) + 30, c = colour(f.set, r.row), name = data.sets[f.set].rows[r.row];
       p.line([[x(1), mid - 12], [x(1), mid + 26]], null, "one");
