@@ -33,6 +33,40 @@ func TestAgainst(t *testing.T) {
 	}
 }
 
+// TestJoinedColumns: an interval goes to the next lines with what it is of, and
+// what is too wide for one line is parted even so.
+func TestJoinedColumns(t *testing.T) {
+	wide := func(head string, joined bool, width int) gridColumn {
+		return gridColumn{Head: head, Cells: []string{strings.Repeat("x", width)}, Joined: joined}
+	}
+	for _, tc := range []struct {
+		columns []gridColumn
+		want    string // the headings, line by line
+	}{
+		{nil, ""},
+		{[]gridColumn{wide("a", false, 10)}, "a"},
+		{[]gridColumn{wide("a", false, 20), wide("b", false, 10), wide("c", true, 15)}, "a|b c"},
+		{[]gridColumn{wide("a", false, 20), wide("b", true, 10), wide("c", true, 15)}, "a b|c"},
+		{[]gridColumn{wide("a", false, 60), wide("b", true, 60)}, "a|b"},
+	} {
+		var out bytes.Buffer
+		p := newTextInk(&out, TextOptions{Width: 40})
+		p.grid(&grid{Labels: []string{"m"}, Columns: tc.columns})
+		if err := p.w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		var heads []string
+		for l := range strings.Lines(out.String()) {
+			if !strings.HasPrefix(l, "m") {
+				heads = append(heads, strings.Join(strings.Fields(l), " "))
+			}
+		}
+		if got := strings.Join(heads, "|"); got != tc.want {
+			t.Errorf("%d columns: %q, want %q:\n%s", len(tc.columns), got, tc.want, out.String())
+		}
+	}
+}
+
 // TestHeadsOfSeveralLines: a heading that breaks ends on the line of the others,
 // over its own column.
 func TestHeadsOfSeveralLines(t *testing.T) {

@@ -26,21 +26,24 @@ type gridColumn struct {
 	// Aside says that the column stands below the others, with the labels
 	// again, where there is no room for all.
 	Aside bool
+	// Joined says that the column means nothing without the one before it.
+	Joined bool
 }
 
 // shown is one column of a table for people over rows of a kind.
 type shown[T any] struct {
-	head  string
-	cell  func(T, format) string
-	ends  func(T, format) (lo, hi string) // of an interval; nil: it is none
-	aside bool
+	head string
+	cell func(T, format) string
+	ends func(T, format) (lo, hi string) // of an interval; nil: it is none
+	// aside and joined are as in gridColumn.
+	aside, joined bool
 }
 
 // gridColumns fills columns in.
 func gridColumns[T any](cols []shown[T], rows []T, f format) []gridColumn {
 	out := make([]gridColumn, len(cols))
 	for i, c := range cols {
-		g := gridColumn{Head: c.head, Aside: c.aside}
+		g := gridColumn{Head: c.head, Aside: c.aside, Joined: c.joined}
 		for _, r := range rows {
 			g.Cells = append(g.Cells, c.cell(r, f))
 			if c.ends != nil {
@@ -75,7 +78,7 @@ func runColumns() []shown[*Row] {
 	return []shown[*Row]{
 		{head: "n", cell: func(r *Row, _ format) string { return strconv.Itoa(r.Summary.N) }},
 		{head: "median", cell: func(r *Row, f format) string { return f.quantity(r.Summary.Median) }},
-		{head: "95% interval", cell: func(r *Row, f format) string { return f.interval(r.Summary.MedianCI) },
+		{head: "95% interval", joined: true, cell: func(r *Row, f format) string { return f.interval(r.Summary.MedianCI) },
 			ends: func(r *Row, f format) (string, string) {
 				ci := r.Summary.MedianCI
 				return f.quantity(bound(ci, ci.Lo)), f.quantity(bound(ci, ci.Hi))
@@ -136,13 +139,13 @@ func contrastColumns(blocked bool) []shown[*Contrast] {
 	}
 	return []shown[*Contrast]{
 		{head: change, cell: func(c *Contrast, f format) string { return changeOf(c, f, c.Location.Change) }},
-		{head: "95% interval", cell: changeInterval, ends: func(c *Contrast, f format) (string, string) {
+		{head: "95% interval", joined: true, cell: changeInterval, ends: func(c *Contrast, f format) (string, string) {
 			ci := c.Location.CI
 			return changeOf(c, f, bound(ci, ci.Lo)), changeOf(c, f, bound(ci, ci.Hi))
 		}},
-		{head: "p_adj", cell: func(c *Contrast, _ format) string { return adjusted(c.Location.PAdj) }},
+		{head: "p_adj", joined: true, cell: func(c *Contrast, _ format) string { return adjusted(c.Location.PAdj) }},
 		{head: "sd ratio", cell: func(c *Contrast, _ format) string { return ratioOf(c.Spread.Ratio) }},
-		{head: "95% interval", cell: func(c *Contrast, _ format) string { return ratiosOf(c.Spread.CI) }, ends: func(c *Contrast, _ format) (string, string) {
+		{head: "95% interval", joined: true, cell: func(c *Contrast, _ format) string { return ratiosOf(c.Spread.CI) }, ends: func(c *Contrast, _ format) (string, string) {
 			ci := c.Spread.CI
 			if !ci.OK {
 				return undefined, undefined
@@ -150,6 +153,6 @@ func contrastColumns(blocked bool) []shown[*Contrast] {
 			lo, hi, _ := strings.Cut(stats.FormatRatios(ci), "–")
 			return lo, hi
 		}},
-		{head: "p_adj", cell: func(c *Contrast, _ format) string { return adjusted(c.Spread.PAdj) }},
+		{head: "p_adj", joined: true, cell: func(c *Contrast, _ format) string { return adjusted(c.Spread.PAdj) }},
 	}
 }

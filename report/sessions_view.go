@@ -10,8 +10,8 @@ import (
 	"goset/stats"
 )
 
-const sessionsLegend = "Each session: the Hodges–Lehmann ratio of its rounds and the ratio of its sds with the session's own intervals, p_adj after Holm within the session. " +
-	"mean: over the sessions, of the logarithms, ± Student's factor × √(S²/sessions), p_adj by Student's test after Holm over the comparisons of one metric in one table."
+const sessionsLegend = "Each session: n rounds, the Hodges–Lehmann ratio of its rounds and the ratio of its sds with the session's own intervals, p_adj after Holm within the session. " +
+	"mean: over the sessions, of the logarithms, ± Student's factor × √(S²/sessions), p_adj by Student's test (both if normal) after Holm over the comparisons of one metric in one table."
 
 const levelsLegend = "Kalibera and Jones (2013): sd of rounds and of sessions are √T² of the logarithms, so about shares; of the spread by the jackknife, which is rough below 20 rounds. " +
 	"T² < 0: sessions add no variance that can be detected. Next time: the rounds in a session that are best by the costs, and the sessions, never fewer than 5, in which an effect as large as the observed one would be found with a power of 0.8; " +
@@ -122,9 +122,9 @@ func (t *SessionTable) grid() grid {
 			}
 		}
 	}
-	g.Columns = append(g.Columns, gridColumn{Head: "rounds", Cells: cells[0]})
+	g.Columns = append(g.Columns, gridColumn{Head: "n", Cells: cells[0]})
 	for k := range cols {
-		g.Columns = append(g.Columns, gridColumn{Head: cols[k].head, Cells: cells[k+1]})
+		g.Columns = append(g.Columns, gridColumn{Head: cols[k].head, Cells: cells[k+1], Joined: cols[k].joined})
 	}
 	return g
 }

@@ -27,26 +27,33 @@ func (p *textInk) grid(g *grid) {
 	default:
 		width = max(width, w)
 	}
-	all, aside := g.cells(false)
+	all, aside := g.textColumns(false)
 	if p.fit(all, width) < len(all) {
-		all, aside = g.cells(true)
+		all, aside = g.textColumns(true)
 	}
-	for _, cells := range [][][]texttab.Cell{all, aside} {
-		for len(cells) > 0 {
-			n := p.fit(cells, width)
-			p.chunk(head, labels, cells[:n])
-			cells = cells[n:]
+	for _, cols := range [][]textColumn{all, aside} {
+		for len(cols) > 0 {
+			n := p.fit(cols, width)
+			p.chunk(head, labels, cols[:n])
+			cols = cols[n:]
 		}
 	}
 }
 
-// cells are the columns, each with its heading first, and that of the marks
-// behind those that do not stand apart.
-func (g *grid) cells(apart bool) (main, aside [][]texttab.Cell) {
+// textColumn is a column with its heading, of one line or several.
+type textColumn struct {
+	head   []string
+	cells  []texttab.Cell
+	joined bool
+}
+
+// textColumns are the columns, and that of the marks behind those that do not
+// stand apart.
+func (g *grid) textColumns(apart bool) (main, aside []textColumn) {
 	for _, c := range g.Columns {
-		col := []texttab.Cell{{Text: c.Head, Align: texttab.Right}}
+		col := textColumn{head: strings.Split(c.Head, "\n"), joined: c.Joined}
 		for _, text := range c.Cells {
-			col = append(col, texttab.Cell{Text: text, Align: texttab.Right})
+			col.cells = append(col.cells, texttab.Cell{Text: text, Align: texttab.Right})
 		}
 		if apart && c.Aside {
 			aside = append(aside, col)
@@ -55,17 +62,24 @@ func (g *grid) cells(apart bool) (main, aside [][]texttab.Cell) {
 		}
 	}
 	if g.Marks != nil {
-		main = append(main, g.markColumn())
+		marks := textColumn{head: []string{""}, joined: true}
+		for _, m := range g.Marks {
+			marks.cells = append(marks.cells, texttab.Cell{Text: superscript(m)})
+		}
+		main = append(main, marks)
 	}
 	return main, aside
 }
 
-func (g *grid) markColumn() []texttab.Cell {
-	col := []texttab.Cell{{}}
-	for _, m := range g.Marks {
-		col = append(col, texttab.Cell{Text: superscript(m)})
+func (c *textColumn) width() int {
+	w := 0
+	for _, l := range c.head {
+		w = max(w, texttab.Width(l))
 	}
-	return col
+	for _, cell := range c.cells {
+		w = max(w, texttab.Width(cell.Text))
+	}
+	return w
 }
 
 // labelRoom is the width that a label may take.
@@ -86,59 +100,59 @@ func (p *textInk) wrapLabels(names []string) (labels [][]string, width int) {
 	return labels, width
 }
 
-// fit returns how many of the columns fit beside the labels, at least one.
-func (p *textInk) fit(cells [][]texttab.Cell, used int) int {
-	for n, col := range cells {
-		w := 0
-		for _, c := range col {
-			for l := range strings.SplitSeq(c.Text, "\n") {
-				w = max(w, texttab.Width(l))
-			}
+// fit returns how many of the columns fit beside the labels, at least one. Those
+// that are joined are not parted, unless they are too many for a line.
+func (p *textInk) fit(cols []textColumn, used int) int {
+	for n := range cols {
+		used += gap + cols[n].width()
+		if used <= p.opts.Width || n == 0 {
+			continue
 		}
-		used += gap + w
-		if used > p.opts.Width && n > 0 {
-			return n
+		whole := n
+		for whole > 0 && cols[whole].joined {
+			whole--
 		}
+		if whole > 0 {
+			return whole
+		}
+		return n
 	}
-	return len(cells)
+	return len(cols)
 }
 
-// headLines are the headings, those that break in as many lines as they have,
-// the last of each on the last line.
-func headLines(head string, cells [][]texttab.Cell) [][]texttab.Cell {
+// headLines are the headings, the last line of each on the last line.
+func headLines(head string, cols []textColumn) [][]texttab.Cell {
 	n := 1
-	for _, col := range cells {
-		n = max(n, 1+strings.Count(col[0].Text, "\n"))
+	for _, c := range cols {
+		n = max(n, len(c.head))
 	}
 	rows := make([][]texttab.Cell, n)
-	for i := range rows {
-		label := texttab.Cell{}
-		if i == n-1 {
-			label.Text = head
-		}
-		rows[i] = append(rows[i], label)
-		for _, col := range cells {
-			lines := strings.Split(col[0].Text, "\n")
-			c := texttab.Cell{Align: col[0].Align}
-			if k := i - n + len(lines); k >= 0 {
-				c.Text = lines[k]
+	rows[n-1] = []texttab.Cell{{Text: head}}
+	for i := range n - 1 {
+		rows[i] = []texttab.Cell{{}}
+	}
+	for _, c := range cols {
+		for i := range rows {
+			cell := texttab.Cell{Align: texttab.Right}
+			if k := i - n + len(c.head); k >= 0 {
+				cell.Text = c.head[k]
 			}
-			rows[i] = append(rows[i], c)
+			rows[i] = append(rows[i], cell)
 		}
 	}
 	return rows
 }
 
-// chunk writes labels and columns; cells[c][0] is a heading.
-func (p *textInk) chunk(head string, labels [][]string, cells [][]texttab.Cell) {
-	rows := headLines(head, cells)
+// chunk writes labels and columns.
+func (p *textInk) chunk(head string, labels [][]string, cols []textColumn) {
+	rows := headLines(head, cols)
 	heads := len(rows)
 	for i, ls := range labels {
 		for j, l := range ls {
 			row := []texttab.Cell{{Text: l}}
 			if j == len(ls)-1 {
-				for _, col := range cells {
-					row = append(row, col[i+1])
+				for _, c := range cols {
+					row = append(row, c.cells[i])
 				}
 			}
 			rows = append(rows, row)
