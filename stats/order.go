@@ -132,15 +132,8 @@ func (c *OrderCheck) judge() {
 	}
 }
 
-// SignTest is the exact two-sided sign test of d about zero; zeros are left
+// signTest is the exact two-sided sign test of d about zero; zeros are left
 // out. Without a nonzero value p is 1.
-func SignTest(d []float64) (Value, error) {
-	if err := checkFinite(d); err != nil {
-		return Value{}, err
-	}
-	return signTest(d), nil
-}
-
 func signTest(d []float64) Value {
 	n, plus := 0, 0
 	for _, v := range d {

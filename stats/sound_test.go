@@ -115,7 +115,6 @@ func everything(x, y []float64) map[string]func() (any, error) {
 		},
 		"BCa":               func() (any, error) { return BCa([][]float64{x, y}, LogSDRatio, false, Level, r) },
 		"BCa of one sample": func() (any, error) { return BCa([][]float64{x}, LogMedianRatio, false, Level, r) },
-		"SignTest":          func() (any, error) { return SignTest(x) },
 		"AcrossSessions":    func() (any, error) { return AcrossSessions(x, Level) },
 		"KaliberaJonesUneven": func() (any, error) {
 			return KaliberaJonesUneven([][]float64{x, y, x[:min(1, len(x))]}, []float64{1, 10}, Level)

@@ -84,29 +84,23 @@ const madSigma = 1.482602218505602
 // Summarize describes xs, in time order, at the 95% level. Samples of any
 // size have a Summary; what is undefined at that size says why. A NaN or
 // infinite value is a *ValueError.
-func Summarize(xs []float64) (Summary, error) { return SummarizeAt(xs, Level) }
-
-// SummarizeAt is Summarize at a confidence level of the caller's choice.
-func SummarizeAt(xs []float64, conf float64) (Summary, error) {
+func Summarize(xs []float64) (Summary, error) {
 	if err := checkFinite(xs); err != nil {
 		return Summary{}, err
 	}
-	if err := checkConf(conf); err != nil {
-		return Summary{}, err
-	}
 	if len(xs) == 0 {
-		return emptySummary(conf), nil
+		return emptySummary(), nil
 	}
 	s := sorted(xs)
 	sum := Summary{N: len(xs)}
-	sum.locate(s, conf)
-	sum.disperse(xs, s, conf)
+	sum.locate(s)
+	sum.disperse(xs, s)
 	sum.doubt(xs, s)
-	sum.warn(conf)
+	sum.warn()
 	return sum, nil
 }
 
-func emptySummary(conf float64) Summary {
+func emptySummary() Summary {
 	none := undefined("no observations")
 	gap := noInterval("no observations")
 	s := Summary{Mean: none, Median: none, SD: none, CV: none, MAD: none, AAD: none, Min: none, Max: none,
@@ -116,25 +110,25 @@ func emptySummary(conf float64) Summary {
 	s.Drift = noTrend("no observations")
 	s.ACF = noACF("no observations")
 	for _, p := range summaryQuantiles() {
-		s.Quantiles = append(s.Quantiles, SampleQuantile{P: p, Value: none, CI: quantileInterval(nil, p, conf)})
+		s.Quantiles = append(s.Quantiles, SampleQuantile{P: p, Value: none, CI: quantileInterval(nil, p, Level)})
 	}
 	return s
 }
 
 // locate fills in the centre and the order statistics.
-func (sum *Summary) locate(s []float64, conf float64) {
+func (sum *Summary) locate(s []float64) {
 	n := len(s)
 	sum.Min, sum.Max = defined(s[0]), defined(s[n-1])
 	sum.Range = defined(s[n-1] - s[0])
 	sum.Median = defined(medianSorted(s))
-	sum.MedianCI = quantileInterval(s, 0.5, conf).Interval
+	sum.MedianCI = quantileInterval(s, 0.5, Level).Interval
 	sum.IQR = defined(quantileSorted(s, 0.75, 7) - quantileSorted(s, 0.25, 7))
 	sum.Deterministic = n > 1 && s[0] == s[n-1]
 	if sum.Deterministic {
 		sum.MedianCI = noInterval("deterministic (n = %d): all values equal", n)
 	}
 	for _, p := range summaryQuantiles() {
-		sum.Quantiles = append(sum.Quantiles, sampleQuantile(s, p, conf))
+		sum.Quantiles = append(sum.Quantiles, sampleQuantile(s, p))
 	}
 	sum.Geomean = geomean(s)
 	for i, x := range s {
@@ -149,8 +143,8 @@ func (sum *Summary) locate(s []float64, conf float64) {
 }
 
 // sampleQuantile refuses a quantile that at this n is but an extreme.
-func sampleQuantile(s []float64, p, conf float64) SampleQuantile {
-	q := SampleQuantile{P: p, CI: quantileInterval(s, p, conf)}
+func sampleQuantile(s []float64, p float64) SampleQuantile {
+	q := SampleQuantile{P: p, CI: quantileInterval(s, p, Level)}
 	rare := math.Min(p, 1-p)
 	if rare*float64(len(s)) < 1-1e-9 {
 		q.Value = undefined("n ≥ %.0f needed: at n = %d it would be the %s", math.Ceil(1/rare-1e-9), len(s), extremeName(p))
@@ -183,7 +177,7 @@ func geomean(s []float64) Value {
 
 // disperse fills in the mean and the measures of spread. xs keeps time order,
 // s is its sorted copy.
-func (sum *Summary) disperse(xs, s []float64, conf float64) {
+func (sum *Summary) disperse(xs, s []float64) {
 	m := momentsOf(xs, s)
 	sum.Mean, sum.SD = defined(m.mean), m.sd
 	switch {
@@ -203,7 +197,7 @@ func (sum *Summary) disperse(xs, s []float64, conf float64) {
 	sum.MAD = defined(medianSorted(dev))
 	sum.MADSigma = defined(madSigma * sum.MAD.V)
 	sum.AAD = defined(meanOf(dev))
-	b := bonettSD(s, m, conf)
+	b := bonettSD(s, m, Level)
 	sum.SDCI, sum.Kurtosis = b.CI, b.Kurtosis
 }
 

@@ -16,7 +16,7 @@ const (
 )
 
 // warn writes the doubts about the sample, most severe first.
-func (sum *Summary) warn(conf float64) {
+func (sum *Summary) warn() {
 	add := func(format string, args ...any) { sum.Warnings = append(sum.Warnings, fmt.Sprintf(format, args...)) }
 	if sum.N == 1 {
 		add("n = 1: no spread, no interval")
@@ -27,7 +27,7 @@ func (sum *Summary) warn(conf float64) {
 		return
 	}
 	if !sum.MedianCI.OK {
-		add("no %g%% interval of the median: %s", 100*conf, sum.MedianCI.Why)
+		add("no %g%% interval of the median: %s", 100*Level, sum.MedianCI.Why)
 	}
 	if sum.NonPositive > 0 {
 		add("%d of %d values ≤ 0: no logarithms or ratios; differences are used", sum.NonPositive, sum.N)
