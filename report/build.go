@@ -166,27 +166,19 @@ func orderTable(cells []orderCell) (values [][]float64, position [][]int) {
 // of a round have in common.
 func (b *maker) detrend(t *built) error {
 	var members []int
-	count := map[int]int{}
 	for row := range t.Rows {
 		if t.Rows[row].Summary.N > 0 {
 			members = append(members, row)
-			for _, block := range t.sample(row).blocks {
-				count[block]++
-			}
 		}
 	}
 	if b.opts.Unblocked || len(members) < 2 || !slices.ContainsFunc(t.Rows, func(r Row) bool { return drifts(&r) }) {
 		return nil
 	}
-	var blocks []int
-	for _, block := range t.sample(members[0]).blocks {
-		if count[block] == len(members) {
-			blocks = append(blocks, block)
-		}
-	}
 	columns := make([][]float64, len(members))
-	for i, row := range members {
-		columns[i] = t.sample(row).in(blocks)
+	for _, values := range t.common(members) {
+		for i, v := range values {
+			columns[i] = append(columns[i], v)
+		}
 	}
 	sds, err := stats.DetrendedSDs(columns)
 	if err != nil {

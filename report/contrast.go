@@ -34,7 +34,24 @@ func (b *maker) contrast(t *built) error {
 		}
 	}
 	stats.Adjust(family)
-	return nil
+	return b.omnibus(t)
+}
+
+// omnibus fills in Friedman's test over all rows but the control.
+func (b *maker) omnibus(t *built) error {
+	var rows []int
+	for i := range t.Rows {
+		if !isControl(t.Rows[i].Mode, b.baseline) {
+			rows = append(rows, i)
+		}
+	}
+	if none := "three modes or more, within rounds"; len(rows) < 3 || b.opts.Unblocked {
+		t.Friedman = stats.FriedmanTest{X2: stats.Value{Why: none}, P: stats.Value{Why: none}}
+		return nil
+	}
+	var err error
+	t.Friedman, err = stats.Friedman(t.common(rows))
+	return err
 }
 
 // rowPair is two rows to compare.

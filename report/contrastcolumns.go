@@ -207,7 +207,7 @@ func ContrastsCSV(w io.Writer, tables []Table) error {
 	for _, c := range numbers {
 		head = append(head, c.name)
 	}
-	head = append(head, "median_test", "median_verdict", "spread_test", "spread_verdict")
+	head = append(head, "median_test", "median_verdict", "spread_test", "spread_verdict", "friedman_x2", "friedman_p")
 	out := csv.NewWriter(w)
 	out.Write(head) // csv.Writer keeps its first error
 	for i := range tables {
@@ -220,13 +220,9 @@ func ContrastsCSV(w io.Writer, tables []Table) error {
 			}
 			line := []string{label(t.Workload, t.Levels), t.Condition, t.Metric.Name, t.Metric.Unit, c.X, c.Y, strconv.FormatBool(c.Control), scale}
 			for _, n := range numbers {
-				field := ""
-				if v := n.value(c); v.OK && !math.IsNaN(v.V) && !math.IsInf(v.V, 0) {
-					field = exact(v.V)
-				}
-				line = append(line, field)
+				line = append(line, field(n.value(c)))
 			}
-			out.Write(append(line, c.Location.Method, c.Location.Verdict.Text, c.Spread.Method, c.Spread.Verdict.Text))
+			out.Write(append(line, c.Location.Method, c.Location.Verdict.Text, c.Spread.Method, c.Spread.Verdict.Text, field(t.Friedman.X2), field(t.Friedman.P)))
 		}
 	}
 	out.Flush()

@@ -90,3 +90,40 @@ b               -2%    0.2
 		t.Error("an empty line")
 	}
 }
+
+// TestFriedmanInCSV: contrasts.csv has Friedman's test over the modes without
+// the control, and nothing where there are only two.
+func TestFriedmanInCSV(t *testing.T) {
+	c := compared{n: 8, scale: 1, shift: 0.05, control: 0.5}
+	doc := c.document(t)
+	var rounds [][]float64
+	for i, r := range c.build().rs {
+		if i%8 == 0 {
+			rounds = append(rounds, nil)
+		}
+		if r.Workload == "jitter" && r.Mode != "unpinned#2" {
+			rounds[len(rounds)-1] = append(rounds[len(rounds)-1], r.Values["time"])
+		}
+	}
+	want, err := stats.Friedman(rounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := ContrastsCSV(&out, doc.Tables[:1]); err != nil {
+		t.Fatal(err)
+	}
+	lines := readSheet(t, &out)
+	if len(lines) != 3 {
+		t.Fatalf("%d lines", len(lines))
+	}
+	for _, l := range lines {
+		if l["friedman_x2"] != exact(want.X2.V) || l["friedman_p"] != exact(want.P.V) {
+			t.Errorf("%s: X² %s, p %s; want %v, %v", l["x"], l["friedman_x2"], l["friedman_p"], want.X2.V, want.P.V)
+		}
+	}
+	two := &built{Table: Table{Rows: []Row{{Mode: "a"}, {Mode: "b"}}}}
+	if err := (&maker{}).omnibus(two); err != nil || two.Friedman.P.OK || two.Friedman.P.Why == "" {
+		t.Errorf("two modes: %+v, %v", two.Friedman, err)
+	}
+}

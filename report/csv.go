@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/csv"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"goset/harness"
 	"goset/metric"
+	"goset/stats"
 )
 
 // The CSV inks write RFC 4180 with a header, in base units, with as many
@@ -42,17 +44,21 @@ func SummaryCSV(w io.Writer, tables []Table) error {
 			line = appendLevels(line, factors.list, t.Levels, r.Levels)
 			line = append(line, t.Metric.Name, t.Metric.Unit, string(t.Metric.Better), t.Baseline)
 			for _, c := range cols {
-				field := ""
-				if v := c.value(r); v.OK {
-					field = exact(v.V)
-				}
-				line = append(line, field)
+				line = append(line, field(c.value(r)))
 			}
 			out.Write(line)
 		}
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// field writes a number for programs; an undefined one is empty.
+func field(v stats.Value) string {
+	if !v.OK || math.IsNaN(v.V) || math.IsInf(v.V, 0) {
+		return ""
+	}
+	return exact(v.V)
 }
 
 func tableFactors(tables []Table) names {

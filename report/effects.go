@@ -96,18 +96,26 @@ func (c *crossing) measure(t *built) error {
 	return nil
 }
 
-// cells gives, for each block that has all of them, the values of rows in
-// their order; nil where a value is not positive or a row is missing.
-func cellsOfRows(t *built, rows []int) [][]float64 {
+// positiveCells gives, for each block that has all of them, the values of rows
+// in their order; nil where a value is not positive.
+func positiveCells(t *built, rows []int) [][]float64 {
+	for _, row := range rows {
+		if slices.ContainsFunc(t.cell(row).values, func(v float64) bool { return v <= 0 }) {
+			return nil
+		}
+	}
+	return t.common(rows)
+}
+
+// common gives, for each block that all of the rows have, their values in the
+// order of rows; the blocks are in time order.
+func (t *built) common(rows []int) [][]float64 {
 	count := map[int]int{}
 	samples := make([]sample, len(rows))
 	for i, row := range rows {
 		samples[i] = t.sample(row)
-		for j, block := range samples[i].blocks {
+		for _, block := range samples[i].blocks {
 			count[block]++
-			if samples[i].values[j] <= 0 {
-				return nil
-			}
 		}
 	}
 	var blocks []int
@@ -117,8 +125,8 @@ func cellsOfRows(t *built, rows []int) [][]float64 {
 		}
 	}
 	out := make([][]float64, len(blocks))
-	for i := range samples {
-		for j, v := range samples[i].in(blocks) {
+	for _, s := range samples {
+		for j, v := range s.in(blocks) {
 			out[j] = append(out[j], v)
 		}
 	}
@@ -140,7 +148,7 @@ func (c *crossing) flags(t *built) error {
 		}
 		order[cell] = row
 	}
-	cells := cellsOfRows(t, order)
+	cells := positiveCells(t, order)
 	if cells == nil {
 		return nil
 	}
@@ -228,7 +236,7 @@ func (c *crossing) sweep(t *built) error {
 	for _, l := range levels {
 		s.Levels, rows = append(s.Levels, l.value), append(rows, l.row)
 	}
-	cells := cellsOfRows(t, rows)
+	cells := positiveCells(t, rows)
 	if cells == nil {
 		return nil
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"io"
-	"math"
 	"strconv"
 	"time"
 
@@ -52,14 +51,6 @@ func sessionNumbers() []sessionNumber {
 		}
 	}
 	return out
-}
-
-// field writes a number for programs; an undefined one is empty.
-func field(v stats.Value) string {
-	if !v.OK || math.IsNaN(v.V) || math.IsInf(v.V, 0) {
-		return ""
-	}
-	return exact(v.V)
 }
 
 func contrastFields(t *SessionTable, c *SessionContrast) []string {

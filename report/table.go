@@ -68,7 +68,10 @@ type Table struct {
 	Rows      []Row
 	Notes     []Note
 	// What follows is filled in by Data.Document.
-	Contrasts    []Contrast
+	Contrasts []Contrast
+	// Friedman asks whether any of three modes or more differs within rounds. It
+	// goes to contrasts.csv only: declared contrasts need no omnibus gate.
+	Friedman     stats.FriedmanTest
 	Effects      []Effect     // of modes whose flags were all crossed
 	Trends       []SweepTrend // of modes with a factor of three numbers or more
 	Attributions []Attribution
