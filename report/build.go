@@ -100,7 +100,7 @@ func (b *maker) orderNotes() ([]string, error) {
 	}
 	out := check.Warnings
 	for _, p := range check.Predecessor {
-		if p.PAdj.OK && p.PAdj.V < orderLevel && p.Mean.OK {
+		if p.PAdj.OK && p.PAdj.V < stats.FlagLevel && p.Mean.OK {
 			word := "higher"
 			if p.Mean.V < 0 {
 				word = "lower"
@@ -110,9 +110,6 @@ func (b *maker) orderNotes() ([]string, error) {
 	}
 	return out, nil
 }
-
-// orderLevel is low because every report looks for these effects.
-const orderLevel = 0.01
 
 // orderCell is one treatment in the check of the order.
 type orderCell struct {
@@ -171,7 +168,7 @@ func (b *maker) detrend(t *built) error {
 			members = append(members, row)
 		}
 	}
-	if b.opts.Unblocked || len(members) < 2 || !slices.ContainsFunc(t.Rows, func(r Row) bool { return drifts(&r) }) {
+	if b.opts.Unblocked || len(members) < 2 || !slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Summary.Drifts() }) {
 		return nil
 	}
 	columns := make([][]float64, len(members))
@@ -186,14 +183,12 @@ func (b *maker) detrend(t *built) error {
 	}
 	f := formatOf(&t.Table)
 	for i, row := range members {
-		if drifts(&t.Rows[row]) && sds[i].OK {
+		if t.Rows[row].Summary.Drifts() && sds[i].OK {
 			t.Notes = append(t.Notes, Note{Text: fmt.Sprintf("without what the rows of a round have in common, the sd is %s %s", f.deviation(sds[i]), f.unit), Rows: []int{row}})
 		}
 	}
 	return nil
 }
-
-func drifts(r *Row) bool { return r.Summary.Drift.P.OK && r.Summary.Drift.P.V < dependLevel }
 
 // scopeOf says what the intervals are about.
 func scopeOf(opts Options) string {

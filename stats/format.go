@@ -22,8 +22,6 @@ func FormatP(p float64) string {
 // digits where those would be fewer.
 func FormatRatio(v float64) string {
 	switch {
-	case math.IsInf(v, 1):
-		return "∞"
 	case v != 0 && v < 0.01:
 		return strconv.FormatFloat(v, 'g', 2, 64)
 	case v >= 1000:

@@ -124,7 +124,7 @@ func (c *OrderCheck) judge() {
 	}
 	adjusted := holmValues(family)
 	c.PositionAdj = adjusted[0]
-	if c.PositionAdj.OK && c.PositionAdj.V < flagLevel {
+	if c.PositionAdj.OK && c.PositionAdj.V < FlagLevel {
 		c.Warnings = append(c.Warnings, "the place within a round matters (Friedman p_adj "+relationP(c.PositionAdj.V)+"): run in random order")
 	}
 	for i := range c.Predecessor {

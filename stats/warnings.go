@@ -5,15 +5,24 @@ import (
 	"strings"
 )
 
-// Flags of single samples. Drift and autocorrelation are looked for in every
-// cell, so they speak at 1% only.
+// FlagLevel is the level at which runs are flagged for drift, for correlation
+// and for effects of their order: it is low because these are looked for in
+// every sample.
+const FlagLevel = 0.01
+
+// Flags of single samples.
 const (
-	flagLevel    = 0.01
 	tiedLimit    = 0.30
 	spikyLimit   = 6 // Bonett kurtosis beyond which the sd is a matter of few runs
 	minClaims    = 6 // below it no interval and no test can speak at 95%
 	minBlockTest = 10
 )
+
+// Drifts says that the values are flagged for a trend in time.
+func (sum *Summary) Drifts() bool { return sum.Drift.P.OK && sum.Drift.P.V < FlagLevel }
+
+// Correlated says that successive values are flagged as correlated.
+func (sum *Summary) Correlated() bool { return sum.ACF.P.OK && sum.ACF.P.V < FlagLevel }
 
 // warn writes the doubts about the sample, most severe first.
 func (sum *Summary) warn() {
@@ -36,10 +45,10 @@ func (sum *Summary) warn() {
 		add("%.0f%% of the values are tied: the timer or the metric resolves too little", 100*sum.Tied)
 	}
 	sum.warnOutliers(add)
-	if sum.Drift.P.OK && sum.Drift.P.V < flagLevel {
+	if sum.Drifts() {
 		add("drift over the runs (Mann–Kendall p %s): the sd contains it", relationP(sum.Drift.P.V))
 	}
-	if sum.ACF.P.OK && sum.ACF.P.V < flagLevel {
+	if sum.Correlated() {
 		add("successive runs are correlated (r₁ = %.2f, Ljung–Box p %s): about %.0f independent runs", sum.ACF.R1.V, relationP(sum.ACF.P.V), sum.ACF.ESS.V)
 	}
 }
