@@ -57,7 +57,7 @@ const latexHead = `\documentclass[a4paper,10pt]{article}
 func latexPart(b *bufio.Writer, p *viewPart) {
 	fmt.Fprintf(b, "\\section*{%s}\n", escapeLaTeX(p.Heading))
 	if p.Counts != "" {
-		fmt.Fprintf(b, "%s\n\n", escapeLaTeX(p.Counts))
+		latexAbove(b, p.Counts)
 	}
 	for i := range p.Grids {
 		latexGrid(b, &p.Grids[i])
@@ -72,6 +72,11 @@ func latexPart(b *bufio.Writer, p *viewPart) {
 		notes = append(notes, fmt.Sprintf("\\textsuperscript{%d} %s", i+1, latexText(n)))
 	}
 	latexList(b, notes)
+}
+
+// latexAbove writes a line that stays on the page of the table below it.
+func latexAbove(b *bufio.Writer, text string) {
+	fmt.Fprintf(b, "%s\n\n\\nopagebreak\n", escapeLaTeX(text))
 }
 
 // latexLines writes a list, and those below a line as a list within it.

@@ -23,7 +23,7 @@ type latexColumn struct {
 // aside have tabulars of their own where not all fit.
 func latexGrid(b *bufio.Writer, g *grid) {
 	if g.Caption != "" {
-		fmt.Fprintf(b, "%s\n\n", escapeLaTeX(g.Caption))
+		latexAbove(b, g.Caption)
 	}
 	var main, aside []latexColumn
 	for i := range g.Columns {
