@@ -311,7 +311,7 @@ func (q *about) numbers(p place) string {
 // hint is the sentence of a pair whose claims have the same doubts.
 func (q *about) hint(at []place, better int) string {
 	c := at[0].c
-	return fmt.Sprintf("Hint: %s %s than %s %s. Caution: %s.", c.X, q.word(at[0], better), c.Y, q.places(at), strings.Join(q.grade(c).Doubts, "; "))
+	return fmt.Sprintf("Hint: %s is %s than %s %s. Caution: %s.", c.X, q.word(at[0], better), c.Y, q.places(at), strings.Join(q.grade(c).Doubts, "; "))
 }
 
 // isSame is true of what was asked to be the same and is.

@@ -129,7 +129,7 @@ func TestHeadlines(t *testing.T) {
 			"clear -1 x is less steady than base", "clear +0 x is higher than base"}, "better"},
 		{"a hint beside a clear one", lines(named("a", tableOf(metric.Lower, hint)), named("b", tableOf(metric.Lower, none))), []string{
 			"open +0 Steadiness: on no single workload is a mode steadier or less steady for certain.",
-			"hint +1 Hint: x steadier than base on a: time, sd 0.40× (95% 0.31–1.50, p_adj 0.002). Caution: the interval of the sd ratio holds 1, so the sd could also be larger.",
+			"hint +1 Hint: x is steadier than base on a: time, sd 0.40× (95% 0.31–1.50, p_adj 0.002). Caution: the interval of the sd ratio holds 1, so the sd could also be larger.",
 			"clear +1 x is better than base on a: time", "open +0 The median against base not resolved: x on 1 of 2 workloads."}, "Steadiness against"},
 		{"nothing", lines(tableOf(metric.Lower, none)), []string{
 			"open +0 No difference between the modes is resolved by these runs: neither in steadiness nor in the median. That is no proof that there is none: n = 12 resolves sd ratios ≤ 0.40 or ≥ 2.50."}, "\n"},

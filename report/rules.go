@@ -156,7 +156,7 @@ func (j *judge) intervals() (RuleStatus, string) {
 }
 
 func (j *judge) normality() (RuleStatus, string) {
-	return RulePass, "every interval and test is distribution-free, but for the sd intervals, which are Bonett's and made for any kurtosis; nothing assumes a normal law"
+	return RulePass, "every interval and test is distribution-free, but for the sd intervals, which are Bonett's and made for any kurtosis; what so many runs resolve or would need is said for normal ones"
 }
 
 func (j *judge) soundComparison() (RuleStatus, string) {
