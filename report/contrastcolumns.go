@@ -24,9 +24,12 @@ func changeName(blocked bool) string {
 }
 
 func contrastLegend(t *Table) string {
-	blocked, control := false, ""
+	blocked, control, resolves := false, "", ""
 	for i := range t.Contrasts {
 		blocked = blocked || t.Contrasts[i].Blocked
+		if t.Contrasts[i].Location.Verdict.Kind != stats.NoClaim {
+			resolves = " What rounds resolve they find 4 times out of 5, if normal."
+		}
 		if t.Contrasts[i].Control {
 			control = "; for the repetition of the baseline, over those of all tables"
 		}
@@ -35,8 +38,8 @@ func contrastLegend(t *Table) string {
 	if blocked {
 		change = "Hodges–Lehmann over the ratios of the runs of each round"
 	}
-	return fmt.Sprintf("%s: %s, with its interval; sd ratio with Bonett's interval by test inversion; p_adj after Holm over the comparisons of one metric in one table%s. What rounds resolve they find 4 times out of 5, if normal.",
-		capital(changeName(blocked)), change, control)
+	return fmt.Sprintf("%s: %s, with its interval; sd ratio with Bonett's interval by test inversion; p_adj after Holm over the comparisons of one metric in one table%s.%s",
+		capital(changeName(blocked)), change, control, resolves)
 }
 
 // capital begins a sentence.
