@@ -10,7 +10,9 @@ import (
 )
 
 // format writes the numbers of one table for people: one prefix for the whole
-// table, and decimals that show at least three digits of every sd.
+// table, decimals that show at least three digits of every sd, and of medians
+// as many as their intervals support: two digits of half the narrowest, and
+// three of the value.
 type format struct {
 	factor   float64 // a value times factor is in unit
 	unit     string
@@ -32,7 +34,7 @@ const maxDigits = 7
 
 // formatOf picks prefix and decimals by all numbers of the table.
 func formatOf(t *Table) format {
-	var values, sds []float64
+	var values, sds, halves []float64
 	for i := range t.Rows {
 		s := &t.Rows[i].Summary
 		for _, v := range []stats.Value{s.Median, s.Min, s.Max} {
@@ -42,6 +44,9 @@ func formatOf(t *Table) format {
 		}
 		if s.SD.OK && s.SD.V > 0 {
 			sds = append(sds, s.SD.V)
+		}
+		if ci := s.MedianCI; ci.OK {
+			halves = append(halves, ci.Hi/2-ci.Lo/2)
 		}
 	}
 	f := format{}
@@ -55,7 +60,11 @@ func formatOf(t *Table) format {
 	if integerDigits(largestSD)+f.sd > maxDigits {
 		f.sd = -1
 	}
-	f.decimals = max(places(smallest, 3), places(smallestSD, 3))
+	digits := places(smallestSD, 3)
+	if narrowest, _ := extent(halves, f.factor); narrowest > 0 {
+		digits = places(narrowest, 2)
+	}
+	f.decimals = max(places(smallest, 3), digits)
 	f.decimals = max(min(f.decimals, maxDigits-integerDigits(largest)), min(places(smallest, 3), 12), 0)
 	f.tail = f.decimals
 	if _, far := extent(tailsOf(t), f.factor); far > 0 {

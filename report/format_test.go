@@ -100,3 +100,37 @@ func TestExtremesStayNumbers(t *testing.T) {
 		}
 	}
 }
+
+// TestDigitsOfIntervals: medians have the digits that the narrowest interval of
+// the table supports, and tails of iterations five.
+func TestDigitsOfIntervals(t *testing.T) {
+	of := func(half, far float64) format {
+		tb := oneRow(3.3645e-3, 5.02e-5)
+		r := &tb.Rows[0]
+		if half >= 0 {
+			r.Summary.MedianCI = stats.Interval{Lo: 3.3645e-3 - half, Hi: 3.3645e-3 + half, OK: true}
+		}
+		if far > 0 {
+			r.Iterations.P999 = stats.Value{V: far, OK: true}
+		}
+		return formatOf(tb)
+	}
+	median := stats.Value{V: 3.3645e-3, OK: true}
+	for _, tc := range []struct {
+		half float64
+		want string
+	}{
+		{-1, "3.3645"},      // no interval: as the sd
+		{0, "3.3645"},       // of no width
+		{0.067e-3, "3.365"}, // 0.067 has two digits in the third decimal
+		{0.0067e-3, "3.3645"},
+		{2e-3, "3.36"}, // never fewer than three
+	} {
+		if got := of(tc.half, 0).quantity(median); got != tc.want {
+			t.Errorf("half of the interval %g: %s, want %s", tc.half, got, tc.want)
+		}
+	}
+	if got := of(-1, 0.16459412).quantile(stats.Value{V: 0.043638211, OK: true}); got != "43.64" {
+		t.Errorf("a tail beside 164.59 is written %s", got)
+	}
+}
