@@ -205,7 +205,7 @@ func (p *textInk) cellChanges(d *Difference) {
 		return
 	}
 	cols := contrastColumns(false)
-	g := grid{Columns: append([]gridColumn{{Head: "n"}}, gridColumns(cols, nil, format{})...)}
+	g := grid{Columns: append([]gridColumn{{Head: "n\nold, new"}}, gridColumns(cols, nil, format{})...)}
 	for i := range d.Cells {
 		c := &d.Cells[i]
 		g.Labels = append(g.Labels, c.Name)

@@ -133,9 +133,9 @@ func (t *Table) contrastGrid(f format) grid {
 
 // contrastColumns are the two questions, each with interval and p.
 func contrastColumns(blocked bool) []shown[*Contrast] {
-	change := "median change"
+	change := "median\nchange"
 	if blocked {
-		change += "\nwithin rounds"
+		change = "median change\nwithin rounds"
 	}
 	return []shown[*Contrast]{
 		{head: change, cell: func(c *Contrast, f format) string { return changeOf(c, f, c.Location.Change) }},

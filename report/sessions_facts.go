@@ -261,32 +261,52 @@ func (f *SessionFacts) note(number int, say func(string, ...any)) {
 	}
 }
 
-// lacking names the contrasts that some session has no value of.
+// lacking names the contrasts that some session has no value of: in one line
+// those that lack it for the same reason.
 func (s *Sessions) lacking(say func(string, ...any)) {
+	var order names
+	where := map[string]*names{}
 	for i := range s.Tables {
 		t := &s.Tables[i]
 		for j := range t.Contrasts {
 			c := &t.Contrasts[j]
-			for _, q := range []struct {
-				about string
-				of    func(*SessionValue) stats.Value
-			}{
-				{"median", func(v *SessionValue) stats.Value { return v.Median }},
-				{"spread", func(v *SessionValue) stats.Value { return v.Spread }},
-			} {
-				reasons, at := names{}, map[string][]int{}
-				for k := range c.Values {
-					if v := q.of(&c.Values[k]); !v.OK {
-						reasons.add(v.Why)
-						at[v.Why] = append(at[v.Why], k+1)
-					}
+			medians := c.gaps(func(v *SessionValue) stats.Value { return v.Median })
+			spreads := c.gaps(func(v *SessionValue) stats.Value { return v.Spread })
+			for _, text := range slices.Concat(medians, spreads) {
+				order.add(text)
+				if where[text] == nil {
+					where[text] = &names{}
 				}
-				for _, why := range reasons.list {
-					say("%s: %s of %s against %s: no value in %s %s: %s", t.name(), q.about, c.X, c.Y, plural(len(at[why]), "session"), numbers(at[why]), why)
+				switch inMedian, inSpread := slices.Contains(medians, text), slices.Contains(spreads, text); {
+				case inMedian && inSpread:
+					where[text].add(t.name())
+				case inMedian:
+					where[text].add("median of " + t.name())
+				default:
+					where[text].add("spread of " + t.name())
 				}
 			}
 		}
 	}
+	for _, text := range order.list {
+		say("%s (%s)", text, enumerate(where[text].list))
+	}
+}
+
+// gaps say in which sessions there is no value of one question, and why.
+func (c *SessionContrast) gaps(of func(*SessionValue) stats.Value) []string {
+	reasons, at := names{}, map[string][]int{}
+	for k := range c.Values {
+		if v := of(&c.Values[k]); !v.OK {
+			reasons.add(v.Why)
+			at[v.Why] = append(at[v.Why], k+1)
+		}
+	}
+	var out []string
+	for _, why := range reasons.list {
+		out = append(out, fmt.Sprintf("%s against %s: no value in %s %s: %s", c.X, c.Y, plural(len(at[why]), "session"), numbers(at[why]), why))
+	}
+	return out
 }
 
 // costWords say what a round and a session cost, which the counts hang on.

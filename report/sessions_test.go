@@ -272,7 +272,7 @@ func TestSessionsThatEndedEarly(t *testing.T) {
 		"session 3 (results/3) ended early, after round 10 of 20, as the plan allows: every interval is narrow",
 		"session 3 (results/3) was begun and resumed, over 2 boots: its 2 starts count as one session",
 		"session 4 (results/4) ended early: 30 of its 30 runs have no record",
-		"jitter: time: median of goset against unpinned: no value in session 4: the session has no such comparison",
+		"goset against unpinned: no value in session 4: the session has no such comparison (jitter: time)",
 	} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("the notes lack %q:\n%s", want, notes)
