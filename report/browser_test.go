@@ -295,7 +295,7 @@ func TestPageRuns(t *testing.T) {
 	if n := eval[int](b, `document.querySelectorAll('.ring[visibility="visible"]').length`); n < 5 {
 		t.Errorf("the run under the pointer is ringed in %d plots", n)
 	}
-	if tip := b.text("tip"); !strings.Contains(tip, "of its mode's median") || !strings.Contains(tip, "most unusual for its mode") {
+	if tip := b.text("tip"); !strings.Contains(tip, "from its mode's median") || !strings.Contains(tip, "most unusual for its mode") {
 		t.Errorf("the tip does not compare the run with its mode: %s", tip)
 	}
 	b.screen("hover.png")

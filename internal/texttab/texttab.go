@@ -49,8 +49,8 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// Widths is the width of every column. Rows may differ in length.
-func Widths(rows [][]Cell) []int {
+// widths is the width of every column. Rows may differ in length.
+func widths(rows [][]Cell) []int {
 	var ws []int
 	for _, row := range rows {
 		for i, c := range row {
@@ -65,7 +65,7 @@ func Widths(rows [][]Cell) []int {
 
 // Layout pads every cell to its column's width.
 func Layout(rows [][]Cell) [][]string {
-	ws := Widths(rows)
+	ws := widths(rows)
 	out := make([][]string, len(rows))
 	for i, row := range rows {
 		out[i] = make([]string, len(row))

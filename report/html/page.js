@@ -48,6 +48,7 @@
   const counterOf = (r, c) => data.sets[r.set].counterValues[c][r.i];
 
   const plain = (v) => (v == null ? "-" : String(+v.toPrecision(7)));
+  const apart = (share) => (Math.abs(share) < 5e-5 ? "below 0.01%" : `${share > 0 ? "+" : ""}${(100 * share).toPrecision(2)}%`);
   const brief = (v) => (Math.abs(v) >= 1e7 ? v.toExponential(3).replace("e+", "e") : String(+v.toPrecision(Math.abs(v) >= 1000 ? 7 : 4)));
   const shown = (f, v) => {
     const s = (v * f.factor).toFixed(f.decimals);
@@ -96,7 +97,7 @@
     const v = valueOf(r, m);
     if (v != null) {
       const mid = f && f.boxes[r.row] && counts(r) ? f.boxes[r.row].median : null;
-      lines.push(f ? `${f.name} ${shown(f, v)} ${f.unit}${mid ? ` (${v >= mid ? "+" : ""}${(100 * (v / mid - 1)).toPrecision(2)}% of its mode's median)` : ""}` : `${set.metrics[m].name} ${plain(v)} ${set.metrics[m].unit}`);
+      lines.push(f ? `${f.name} ${shown(f, v)} ${f.unit}${mid ? ` (${apart(v / mid - 1)} from its mode's median)` : ""}` : `${set.metrics[m].name} ${plain(v)} ${set.metrics[m].unit}`);
     }
     const n = numberOf(r, m);
     lines.push(n ? `run ${n} of its mode (plan run ${r.run})` : `plan run ${r.run}${r.attempt > 1 ? `, attempt ${r.attempt}` : ""}`);
