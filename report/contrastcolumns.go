@@ -23,23 +23,31 @@ func changeName(blocked bool) string {
 	return "median change"
 }
 
+// contrastLegend says what the columns of contrastColumns are.
 func contrastLegend(t *Table) string {
-	blocked, control, resolves := false, "", ""
-	for i := range t.Contrasts {
-		blocked = blocked || t.Contrasts[i].Blocked
-		if t.Contrasts[i].Location.Verdict.Kind != stats.NoClaim {
-			resolves = " What rounds resolve they find 4 times out of 5, if normal."
-		}
-		if t.Contrasts[i].Control {
-			control = "; for the repetition of the baseline, over those of all tables"
-		}
+	resolves := ""
+	if slices.ContainsFunc(t.Contrasts, func(c Contrast) bool { return c.Location.Verdict.Kind != stats.NoClaim }) {
+		resolves = " What rounds resolve they find 4 times out of 5, if normal."
 	}
-	change := "two-sample Hodges–Lehmann"
-	if blocked {
-		change = "Hodges–Lehmann over the ratios of the runs of each round"
+	return changeLegend(t) + "; sd ratio with Bonett's interval by test inversion; " + holmLegend(t) + "." + resolves
+}
+
+// changeLegend says what the change of the median is.
+func changeLegend(t *Table) string {
+	how := "two-sample Hodges–Lehmann"
+	if t.isBlocked() {
+		how = "Hodges–Lehmann over the ratios of the runs of each round"
 	}
-	return fmt.Sprintf("%s: %s, with its interval; sd ratio with Bonett's interval by test inversion; p_adj after Holm over the comparisons of one metric in one table%s.%s",
-		capital(changeName(blocked)), change, control, resolves)
+	return capital(changeName(t.isBlocked())) + ": " + how + ", with its interval"
+}
+
+// holmLegend says over what p_adj is.
+func holmLegend(t *Table) string {
+	s := "p_adj after Holm over the comparisons of one metric in one table"
+	if slices.ContainsFunc(t.Contrasts, func(c Contrast) bool { return c.Control }) {
+		s += "; for the repetition of the baseline, over those of all tables"
+	}
+	return s
 }
 
 // capital begins a sentence.

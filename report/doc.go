@@ -16,8 +16,10 @@
 //     numbers in base units, with footnotes, and no text layout, and says what
 //     they show together.
 //  3. The inks render a [Document]: [TextDocument], [MarkdownDocument], [GitHub],
-//     [LaTeX], [JSONDocument], [SummaryCSV], [ContrastsCSV], [HTML]. Only inks for
-//     people scale units; CSV and JSON keep base units and full digits.
+//     [LaTeX], [JSONDocument], [SummaryCSV], [ContrastsCSV], [HTML]. Text,
+//     Markdown and LaTeX print the same view of it, in which every sentence and
+//     every cell is a text already. Only inks for people scale units; CSV and JSON
+//     keep base units and full digits.
 //  4. [WriteAll] writes the derived files of a result folder. Those with a row
 //     per run (runs.csv, iterations.csv.gz) stream through the records again, so
 //     their memory does not grow with the experiment.

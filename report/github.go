@@ -30,7 +30,7 @@ func GitHub(w io.Writer, d *Document) error {
 	}
 	githubExcluded(b, d)
 	if compared > 0 {
-		fmt.Fprintf(b, "\n%s %s\n", escapeMarkdown("before and after: medians. "+contrastLegend(first)), escapeMarkdown(d.Scope))
+		fmt.Fprintf(b, "\n%s %s\n", escapeMarkdown("before and after: medians. "+changeLegend(first)+"; "+holmLegend(first)+"."), escapeMarkdown(d.Scope))
 	}
 	return b.Flush()
 }
