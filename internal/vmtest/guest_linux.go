@@ -53,9 +53,7 @@ type connection struct {
 // guest at a time: more than the machine has slots for would wait for ever.
 func Boot(t testing.TB, m Machine) *Guest {
 	t.Helper()
-	if _, err := exec.LookPath("qemu-system-x86_64"); err != nil {
-		need(t, &Unavailable{"qemu-system-x86_64", "apt-get install qemu-system-x86, or run scripts/test"})
-	}
+	needEmulator(t)
 	m = m.withDefaults()
 	dir, err := os.MkdirTemp("", "goset-guest")
 	need(t, err)
@@ -79,10 +77,18 @@ func Boot(t testing.TB, m Machine) *Guest {
 	return nil
 }
 
+func needEmulator(t testing.TB) {
+	t.Helper()
+	if _, err := exec.LookPath("qemu-system-x86_64"); err != nil {
+		need(t, &Unavailable{"qemu-system-x86_64", "apt-get install qemu-system-x86, or run scripts/test"})
+	}
+}
+
 // boot makes one attempt.
 func boot(t testing.TB, args []string, dir string, limit time.Duration) (*Guest, error) {
 	cmd := exec.Command("qemu-system-x86_64", args...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// A test that ran out of time ends without its cleanup: the guest goes with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
 	in, err := cmd.StdinPipe()

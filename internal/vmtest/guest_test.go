@@ -3,8 +3,14 @@
 package vmtest
 
 import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // TestGuest boots the plain guest of each kernel and holds the rig itself to
@@ -86,5 +92,43 @@ func TestKinds(t *testing.T) {
 				t.Errorf("%s\nprinted %q, want %q", c.look, got, c.want)
 			}
 		})
+	}
+}
+
+// guestOwner is set in the process that boots a guest for TestGuestEndsWithItsTest.
+const guestOwner = "VMTEST_GUEST_OWNER"
+
+// TestGuestEndsWithItsTest kills the process that booted a guest.
+func TestGuestEndsWithItsTest(t *testing.T) {
+	if os.Getenv(guestOwner) != "" {
+		g := Boot(t, Machine{})
+		fmt.Printf("pid %d %s\n", g.cmd.Process.Pid, g.dir)
+		select {}
+	}
+	needEmulator(t)
+	owner := exec.Command(os.Args[0], "-test.run=^TestGuestEndsWithItsTest$")
+	owner.Env = append(os.Environ(), guestOwner+"=1")
+	out, err := owner.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := owner.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	var dir string
+	for lines := bufio.NewScanner(out); pid == 0 && lines.Scan(); {
+		_, _ = fmt.Sscanf(lines.Text(), "pid %d %s", &pid, &dir)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	err = owner.Process.Kill()
+	if werr := owner.Wait(); pid == 0 || err != nil {
+		t.Fatalf("no guest was booted: %v, %v", err, werr)
+	}
+	for begin := time.Now(); syscall.Kill(pid, 0) == nil; time.Sleep(10 * time.Millisecond) {
+		if time.Since(begin) > 10*time.Second {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			t.Fatal("the guest outlives the process that booted it")
+		}
 	}
 }
