@@ -53,12 +53,16 @@ func (b *maker) attribution(t *built, row int) (Attribution, int, error) {
 	}
 	counters := b.counters(t, row)
 	seconds := b.durations(t, row)
+	ranked, err := stats.Rank(c.values)
+	if err != nil {
+		return a, 0, err
+	}
 	var family []*Cause
 	for i := range counters {
 		if seconds == nil && !isLevel(counters[i].name) {
 			continue // how much it is per second is not known
 		}
-		cause, err := counters[i].judge(c.values, seconds, t.Metric.Better, a.Slow)
+		cause, err := counters[i].judge(ranked, seconds, t.Metric.Better, a.Slow)
 		if err != nil {
 			return a, 0, err
 		}
@@ -212,9 +216,9 @@ func (c *counted) rates(seconds []float64) []float64 {
 }
 
 // judge relates a counter to the values of the same runs.
-func (c *counted) judge(values, seconds []float64, better metric.Direction, slow []SlowRun) (*Cause, error) {
+func (c *counted) judge(values *stats.Ranking, seconds []float64, better metric.Direction, slow []SlowRun) (*Cause, error) {
 	rates := c.rates(seconds)
-	r, err := stats.RankCorrelate(values, rates)
+	r, err := values.Correlate(rates)
 	if err != nil {
 		return nil, err
 	}

@@ -237,7 +237,11 @@ func TestAttributionOfRates(t *testing.T) {
 		t.Errorf("bad runs of a time, of which only the good side is flagged: %v, want the worst", got)
 	}
 	c := counted{harness.CounterFrequency, []float64{3, 3.1, 3.2, 3.3, 3.4, 1}}
-	cause, err := c.judge(values, nil, metric.Higher, []SlowRun{{Number: 6}})
+	ranked, err := stats.Rank(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cause, err := c.judge(ranked, nil, metric.Higher, []SlowRun{{Number: 6}})
 	if err != nil || cause.R.V > -0.99 || cause.InSlow != 1 {
 		t.Errorf("%+v, %v: want that worse runs have a lower frequency", cause, err)
 	}
