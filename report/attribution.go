@@ -130,15 +130,14 @@ const maxWorst = 5
 // what differs between good and bad runs is of interest even where none sticks
 // out.
 func badRuns(values []float64, flagged []int, better metric.Direction) []int {
-	worse := func(i, j int) int { return cmp.Compare(values[j], values[i]) }
-	if better == metric.Higher {
-		worse = func(i, j int) int { return cmp.Compare(values[i], values[j]) }
+	worst := values // first, when they ascend
+	if better != metric.Higher {
+		worst = make([]float64, len(values))
+		for i, v := range values {
+			worst[i] = -v
+		}
 	}
-	order := make([]int, len(values))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, worse)
+	order := stats.Order(worst)
 	isFlagged := make([]bool, len(values))
 	for _, i := range flagged {
 		isFlagged[i] = true
@@ -146,11 +145,13 @@ func badRuns(values []float64, flagged []int, better metric.Direction) []int {
 	var out []int
 	for _, i := range order[:len(order)/2] {
 		if isFlagged[i] {
-			out = append(out, i)
+			out = append(out, int(i))
 		}
 	}
 	if len(out) == 0 {
-		out = append(out, order[:min(maxWorst, max(1, len(order)/5))]...)
+		for _, i := range order[:min(maxWorst, max(1, len(order)/5))] {
+			out = append(out, int(i))
+		}
 	}
 	slices.Sort(out)
 	return out
@@ -167,7 +168,7 @@ type counted struct {
 func (b *maker) counters(t *built, row int) []counted {
 	tr, c := t.group.treatments[row], t.cell(row)
 	var out []counted
-	names := slices.Sorted(slices.Values(tr.counters.names.list))
+	names := tr.counters.names()
 	for _, name := range names {
 		if xs, ok := tr.counters.at(name, c.at); ok {
 			out = append(out, counted{name, xs})

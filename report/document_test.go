@@ -247,8 +247,9 @@ func TestAttributionOfRates(t *testing.T) {
 	}
 	// A counter that some runs lack explains nothing.
 	var table counterTable
-	table.add(0, map[string]float64{"steal": 1})
-	table.add(2, map[string]float64{"steal": 2})
+	var all names
+	table.add(0, map[string]float64{"steal": 1}, &all)
+	table.add(2, map[string]float64{"steal": 2}, &all)
 	if xs, ok := table.at("steal", []int32{0, 1, 2}); ok {
 		t.Errorf("counter of three runs, one of which lacks it: %v", xs)
 	}

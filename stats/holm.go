@@ -17,7 +17,7 @@ func Holm(p []float64) ([]float64, error) {
 func holm(p []float64) []float64 {
 	out := make([]float64, len(p))
 	running := 0.0
-	for i, k := range orderOf(p) {
+	for i, k := range Order(p) {
 		running = math.Max(running, math.Min(1, p[k]*float64(len(p)-i)))
 		out[k] = running
 	}
@@ -31,7 +31,7 @@ func BenjaminiHochberg(p []float64) ([]float64, error) {
 		return nil, err
 	}
 	out := make([]float64, len(p))
-	order := orderOf(p)
+	order := Order(p)
 	running := 1.0
 	for i := len(order) - 1; i >= 0; i-- {
 		k := order[i]

@@ -3,7 +3,7 @@ package stats
 // doubledRanks returns twice the mid-ranks of xs, in the order of xs. Twice,
 // because mid-ranks of ties are halves, and exact laws count in integers.
 func doubledRanks(xs []float64) []int {
-	order := orderOf(xs)
+	order := Order(xs)
 	ranks := make([]int, len(xs))
 	for i := 0; i < len(order); {
 		j := i + 1

@@ -302,7 +302,7 @@ func maxAbs(xs []float64) float64 {
 func snapTies(d []float64, tol float64) []float64 {
 	out := slices.Clone(d)
 	last := 0.0
-	for _, k := range orderOf(magnitudes(d)) {
+	for _, k := range Order(magnitudes(d)) {
 		if math.Abs(d[k])-last > tol {
 			last = math.Abs(d[k])
 		}

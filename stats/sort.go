@@ -33,9 +33,9 @@ func sortFloats(xs []float64) {
 	}
 }
 
-// orderOf returns the indices of xs, which holds no NaN, in the order of its
+// Order returns the indices of xs, which holds no NaN, in the order of its
 // values; those of equal values keep their order.
-func orderOf(xs []float64) []int32 {
+func Order(xs []float64) []int32 {
 	order := make([]int32, len(xs))
 	for i := range order {
 		order[i] = int32(i)

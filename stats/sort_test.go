@@ -47,7 +47,7 @@ func TestSort(t *testing.T) {
 					order[i] = int32(i)
 				}
 				slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(xs[a], xs[b]) })
-				if got := orderOf(xs); !slices.Equal(got, order) {
+				if got := Order(xs); !slices.Equal(got, order) {
 					t.Errorf("order: %v, want %v", got, order)
 				}
 				if !slices.Equal(xs, before) {
