@@ -41,9 +41,11 @@ type system struct {
 	machine   machine
 	buf       []byte
 	self      int
-	most      int64    // bytes that a child has written to one stream so far
-	spare     [][2]int // empty pipes of a run that nothing is left of: see keepPipes
-	stuck     []int    // children that SIGKILL did not end, not yet waited for
+	most      int64           // bytes that a child has written to one stream so far
+	spare     [][2]int        // empty pipes of a run that nothing is left of: see keepPipes
+	watched   <-chan struct{} // closed when the context ends that wakes: see wakeOn
+	unwatch   func()          // nil: none does
+	stuck     []int           // children that SIGKILL did not end, not yet waited for
 }
 
 // open makes this process the one that orphans of its children are handed to.
@@ -76,6 +78,9 @@ func (s *system) open() error {
 
 // close undoes open.
 func (s *system) close() error {
+	if s.unwatch != nil {
+		s.unwatch()
+	}
 	s.forker.settle()
 	s.closeFiles()
 	for _, p := range s.spare {
@@ -164,7 +169,7 @@ func (r *Runner) run(ctx context.Context, job Job, path string, held *isolation.
 	// mask while it forks.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	defer r.wakeOn(ctx)()
+	r.wakeOn(ctx)
 
 	r.forker.settle()
 	r.reapStuck()
@@ -203,15 +208,21 @@ func (r *Runner) run(ctx context.Context, job Job, path string, held *isolation.
 	if werr == nil && rerr == nil {
 		r.keepPipes(c, job, &res)
 	}
-	res.RSSFloor = ownPeak()
 	return res, errors.Join(werr, rerr)
 }
 
-// wakeOn makes the end of a context end the ppoll of wait. It returns what ends
-// that again.
-func (r *Runner) wakeOn(ctx context.Context) (stop func()) {
-	if ctx.Done() == nil {
-		return func() {}
+// wakeOn makes the end of a context end the ppoll of wait, from here on until
+// it is called with another one: runs that follow each other share theirs.
+func (r *Runner) wakeOn(ctx context.Context) {
+	if ctx.Done() == r.watched {
+		return
+	}
+	if r.unwatch != nil {
+		r.unwatch()
+	}
+	r.watched, r.unwatch = ctx.Done(), nil
+	if r.watched == nil {
+		return
 	}
 	done := make(chan struct{})
 	cancel := context.AfterFunc(ctx, func() {
@@ -219,7 +230,7 @@ func (r *Runner) wakeOn(ctx context.Context) (stop func()) {
 		// A full pipe wakes as well.
 		_, _ = syscall.Write(r.wake[1], []byte{0})
 	})
-	return func() {
+	r.unwatch = func() {
 		if !cancel() {
 			<-done
 			_, _ = syscall.Read(r.wake[0], r.buf)

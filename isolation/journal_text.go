@@ -77,7 +77,7 @@ func parseEntry(text string) (Entry, error) {
 	if !ok || err != nil || len(sum) != 8 {
 		return Entry{}, fmt.Errorf("%.40q is no entry of a journal", text)
 	}
-	if got := checkSum([]byte(body+"\n")); got != uint32(want) {
+	if got := checkSum([]byte(body + "\n")); got != uint32(want) {
 		return Entry{}, fmt.Errorf("%.40q has check sum %08x", text, got)
 	}
 	var e Entry
