@@ -45,6 +45,7 @@ type system struct {
 	spare     [][2]int        // empty pipes of a run that nothing is left of: see keepPipes
 	watched   <-chan struct{} // closed when the context ends that wakes: see wakeOn
 	unwatch   func()          // nil: none does
+	onChild   sigaction       // what SIGCHLD did before
 	stuck     []int           // children that SIGKILL did not end, not yet waited for
 }
 
@@ -70,6 +71,7 @@ func (s *system) open() error {
 		s.closeFiles()
 		return fmt.Errorf("cannot become the reaper of orphans: %w", max(e1, e2))
 	}
+	s.onChild = setChildSignal(sigaction{})
 	s.forker = newForker()
 	s.irqs.open()
 	s.machine = newMachine()
@@ -87,6 +89,7 @@ func (s *system) close() error {
 		closeAll(p[0], p[1])
 	}
 	s.irqs.close()
+	setChildSignal(s.onChild)
 	_, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, uintptr(s.subreaper), 0)
 	if e != 0 {
 		return fmt.Errorf("cannot stop being the reaper of orphans: %w", e)
@@ -95,6 +98,22 @@ func (s *system) close() error {
 }
 
 func (s *system) closeFiles() { closeAll(s.null, s.wake[0], s.wake[1]) }
+
+// sigaction is at least as large as the kernel's struct sigaction is anywhere.
+// All zero, it is SIG_DFL.
+type sigaction [8]uint64
+
+// setChildSignal says what SIGCHLD does, and gives what it did. A Runner leaves it
+// at its default, by which the kernel drops it (signal(7)): a child's end is seen
+// by polling, and a handler would first run in the thread that polls, within the
+// time that is measured, or wake another one. Children stay to be waited for,
+// which they would not if it were ignored.
+func setChildSignal(to sigaction) (was sigaction) {
+	const setSize = 8 // bytes of a signal mask
+	// Where it is refused the handler stays, which only costs time.
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(syscall.SIGCHLD), uintptr(unsafe.Pointer(&to)), uintptr(unsafe.Pointer(&was)), setSize, 0, 0)
+	return was
+}
 
 // closeAll closes descriptors of which nothing can be lost: close reports
 // nothing of a pipe's read end, a pidfd or /dev/null.

@@ -269,6 +269,34 @@ func TestExecuteKillsWhatIgnoresSIGTERM(t *testing.T) {
 	}
 }
 
+// TestNobodyHandlesTheEndOfAChild: while there is a Runner, SIGCHLD reaches no
+// handler of this process, and afterwards the Go runtime's again.
+func TestNobodyHandlesTheEndOfAChild(t *testing.T) {
+	caught := func() bool {
+		text, err := os.ReadFile("/proc/self/status")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(text), "\nSigCgt:\t")
+		mask, err := strconv.ParseUint(rest[:16], 16, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return mask>>(syscall.SIGCHLD-1)&1 != 0
+	}
+	before := caught()
+	r, err := NewRunner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if execute(t, r, shell("exit 3")).Exit != 3 || caught() {
+		t.Errorf("SIGCHLD is caught: %t, want a child that is waited for without it", caught())
+	}
+	if err := r.Close(); err != nil || caught() != before {
+		t.Errorf("after the last run SIGCHLD is caught: %t, before the first: %t (%v)", caught(), before, err)
+	}
+}
+
 func TestExecuteIsInterrupted(t *testing.T) {
 	r := newRunner(t)
 	arg := sleepTime(t)
