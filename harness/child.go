@@ -96,7 +96,7 @@ func (r *Runner) Quiet() {
 	// would work in the background of the next run.
 	debug.FreeOSMemory()
 	r.kept = r.heapSize()
-	// Where the kernel cannot forget the peak, Result.RSSFloor tells of it.
+	// Where the kernel cannot forget the peak, RSSFloor tells of it.
 	_ = isolation.DropPeak()
 }
 
@@ -340,8 +340,12 @@ func (res *Result) addUsage(status syscall.WaitStatus, use *syscall.Rusage) {
 	}
 }
 
-// ownPeak is this process's own peak RSS in bytes.
-func ownPeak() int64 {
+// RSSFloor is what the MaxRSS of a child that has just ended started at, in
+// bytes: the kernel counts the peak of this process as the child's own. MaxRSS at
+// the floor is a bound on the child's peak and not a measurement of it. 0: not
+// known. No result has it, because between short runs it would be felt: it takes
+// as long as writing a record.
+func RSSFloor() int64 {
 	var use syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &use) != nil {
 		return 0

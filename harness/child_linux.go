@@ -41,9 +41,12 @@ type system struct {
 	machine   machine
 	buf       []byte
 	self      int
-	most      int64    // bytes that a child has written to one stream so far
-	spare     [][2]int // empty pipes of a run that nothing is left of: see keepPipes
-	stuck     []int    // children that SIGKILL did not end, not yet waited for
+	most      int64           // bytes that a child has written to one stream so far
+	spare     [][2]int        // empty pipes of a run that nothing is left of: see keepPipes
+	watched   <-chan struct{} // closed when the context ends that wakes: see wakeOn
+	unwatch   func()          // nil: none does
+	onChild   sigaction       // what SIGCHLD did before
+	stuck     []int           // children that SIGKILL did not end, not yet waited for
 }
 
 // open makes this process the one that orphans of its children are handed to.
@@ -68,6 +71,7 @@ func (s *system) open() error {
 		s.closeFiles()
 		return fmt.Errorf("cannot become the reaper of orphans: %w", max(e1, e2))
 	}
+	s.onChild = setChildSignal(sigaction{})
 	s.forker = newForker()
 	s.irqs.open()
 	s.machine = newMachine()
@@ -76,12 +80,16 @@ func (s *system) open() error {
 
 // close undoes open.
 func (s *system) close() error {
+	if s.unwatch != nil {
+		s.unwatch()
+	}
 	s.forker.settle()
 	s.closeFiles()
 	for _, p := range s.spare {
 		closeAll(p[0], p[1])
 	}
 	s.irqs.close()
+	setChildSignal(s.onChild)
 	_, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, uintptr(s.subreaper), 0)
 	if e != 0 {
 		return fmt.Errorf("cannot stop being the reaper of orphans: %w", e)
@@ -90,6 +98,22 @@ func (s *system) close() error {
 }
 
 func (s *system) closeFiles() { closeAll(s.null, s.wake[0], s.wake[1]) }
+
+// sigaction is at least as large as the kernel's struct sigaction is anywhere.
+// All zero, it is SIG_DFL.
+type sigaction [8]uint64
+
+// setChildSignal says what SIGCHLD does, and gives what it did. A Runner leaves it
+// at its default, by which the kernel drops it (signal(7)): a child's end is seen
+// by polling, and a handler would first run in the thread that polls, within the
+// time that is measured, or wake another one. Children stay to be waited for,
+// which they would not if it were ignored.
+func setChildSignal(to sigaction) (was sigaction) {
+	const setSize = 8 // bytes of a signal mask
+	// Where it is refused the handler stays, which only costs time.
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(syscall.SIGCHLD), uintptr(unsafe.Pointer(&to)), uintptr(unsafe.Pointer(&was)), setSize, 0, 0)
+	return was
+}
 
 // closeAll closes descriptors of which nothing can be lost: close reports
 // nothing of a pipe's read end, a pidfd or /dev/null.
@@ -164,7 +188,7 @@ func (r *Runner) run(ctx context.Context, job Job, path string, held *isolation.
 	// mask while it forks.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	defer r.wakeOn(ctx)()
+	r.wakeOn(ctx)
 
 	r.forker.settle()
 	r.reapStuck()
@@ -203,15 +227,21 @@ func (r *Runner) run(ctx context.Context, job Job, path string, held *isolation.
 	if werr == nil && rerr == nil {
 		r.keepPipes(c, job, &res)
 	}
-	res.RSSFloor = ownPeak()
 	return res, errors.Join(werr, rerr)
 }
 
-// wakeOn makes the end of a context end the ppoll of wait. It returns what ends
-// that again.
-func (r *Runner) wakeOn(ctx context.Context) (stop func()) {
-	if ctx.Done() == nil {
-		return func() {}
+// wakeOn makes the end of a context end the ppoll of wait, from here on until
+// it is called with another one: runs that follow each other share theirs.
+func (r *Runner) wakeOn(ctx context.Context) {
+	if ctx.Done() == r.watched {
+		return
+	}
+	if r.unwatch != nil {
+		r.unwatch()
+	}
+	r.watched, r.unwatch = ctx.Done(), nil
+	if r.watched == nil {
+		return
 	}
 	done := make(chan struct{})
 	cancel := context.AfterFunc(ctx, func() {
@@ -219,7 +249,7 @@ func (r *Runner) wakeOn(ctx context.Context) (stop func()) {
 		// A full pipe wakes as well.
 		_, _ = syscall.Write(r.wake[1], []byte{0})
 	})
-	return func() {
+	r.unwatch = func() {
 		if !cancel() {
 			<-done
 			_, _ = syscall.Read(r.wake[0], r.buf)

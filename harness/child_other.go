@@ -116,7 +116,6 @@ func (r *Runner) run(ctx context.Context, job Job, path string, held *isolation.
 		return res, fmt.Errorf("cannot wait for process %d: %w", pid, end.err)
 	}
 	res.addUsage(end.status, &end.use)
-	res.RSSFloor = ownPeak()
 	return res, nil
 }
 

@@ -116,13 +116,14 @@ func (r *Runner) wait(ctx context.Context, c *child, job Job, held *isolation.He
 
 // ticks is the schedule of a job's own calls.
 type ticks struct {
-	job Job
-	pid int
-	due time.Time // zero: never
+	tickOf func(pid int)
+	every  time.Duration
+	pid    int
+	due    time.Time // zero: never
 }
 
-func newTicks(job Job, c *child) *ticks {
-	t := &ticks{job: job, pid: c.pid}
+func newTicks(job Job, c *child) ticks {
+	t := ticks{tickOf: job.Tick, every: job.Every, pid: c.pid}
 	if job.Tick != nil && job.Every > 0 {
 		t.due = c.start.Add(job.Every)
 	}
@@ -134,10 +135,10 @@ func (t *ticks) tick(now time.Time) {
 	if t.due.IsZero() || now.Before(t.due) {
 		return
 	}
-	t.job.Tick(t.pid)
-	t.due = t.due.Add(t.job.Every)
+	t.tickOf(t.pid)
+	t.due = t.due.Add(t.every)
 	if next := time.Now(); t.due.Before(next) {
-		t.due = next.Add(t.job.Every)
+		t.due = next.Add(t.every)
 	}
 }
 

@@ -61,20 +61,16 @@ func (s Stream) Cut() bool { return s.Total > int64(len(s.Head)) }
 type Result struct {
 	Start           time.Time // wall clock at the child's exec
 	Wall, User, Sys time.Duration
-	MaxRSS          int64 // bytes
-	// RSSFloor is what MaxRSS starts at, in bytes: the kernel counts the peak
-	// of the harness as the child's own. MaxRSS at the floor is a bound on the
-	// child's peak and not a measurement of it.
-	RSSFloor    int64
-	Voluntary   int64 // context switches
-	Involuntary int64
-	MinorFaults int64
-	MajorFaults int64
-	Exit        int    // exit status; 128+n for signal n
-	Signal      string // "SIGSEGV"; "" when it exited
-	TimedOut    bool
-	Interrupted bool // the context ended first: the run does not count
-	Leftover    int  // processes of its tree that outlived it and were ended
+	MaxRSS          int64 // bytes; see RSSFloor
+	Voluntary       int64 // context switches
+	Involuntary     int64
+	MinorFaults     int64
+	MajorFaults     int64
+	Exit            int    // exit status; 128+n for signal n
+	Signal          string // "SIGSEGV"; "" when it exited
+	TimedOut        bool
+	Interrupted     bool // the context ended first: the run does not count
+	Leftover        int  // processes of its tree that outlived it and were ended
 	// Unkilled are the processes of its tree that SIGKILL did not end.
 	Unkilled       []int
 	Stdout, Stderr Stream

@@ -2,10 +2,11 @@ package harness
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"goset/internal/lazy"
 )
 
 // controlFrom is the number of blocks from which the baseline is run twice
@@ -50,12 +51,12 @@ func (l *loader) until(n *node) *Until {
 	return u
 }
 
-var percentShare = regexp.MustCompile(`^(\d{1,4}(?:\.\d{1,6})?) ?%$`)
+var percentShare = lazy.Regexp(`^(\d{1,4}(?:\.\d{1,6})?) ?%$`)
 
 // share reads a percentage.
 func (l *loader) share(n *node) float64 {
 	text, _ := n.value.(string)
-	m := percentShare.FindStringSubmatch(text)
+	m := percentShare().FindStringSubmatch(text)
 	if m == nil {
 		l.one(n, `must be a percentage above 0, as "1%"`)
 		return 0

@@ -38,7 +38,7 @@ func OpenResults(dir string) (*Results, error) {
 const maxLine = 256 << 20
 
 // batchSize is how many bytes of lines are decoded at a time.
-const batchSize = 256 << 10
+const batchSize = 32 << 10
 
 // batch is a piece of records.jsonl between two newlines, and its records.
 type batch struct {

@@ -23,6 +23,9 @@ func (f FS) CPUInfo() (map[int]map[string]string, error) {
 	return parseCPUInfo(text)
 }
 
+// cpuInfo gives what CPUInfo does, be it now or read before.
+type cpuInfo func() (map[int]map[string]string, error)
+
 func parseCPUInfo(text []byte) (map[int]map[string]string, error) {
 	info := map[int]map[string]string{}
 	cpu := -1

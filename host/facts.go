@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"goset/cpulist"
 )
@@ -158,9 +159,10 @@ type MemoryFacts struct {
 // one.
 func ReadFacts(f FS) Facts {
 	r := factReader{fs: f}
+	info := sync.OnceValues(f.CPUInfo) // of hundreds of CPUs it takes milliseconds
 	r.kernel()
-	r.cpu()
-	r.topology()
+	r.cpu(info)
+	r.topology(info)
 	r.frequency()
 	r.smt()
 	r.memory()
@@ -240,8 +242,8 @@ func (r *factReader) kernel() {
 	}
 }
 
-func (r *factReader) cpu() {
-	info, err := r.fs.CPUInfo()
+func (r *factReader) cpu(read cpuInfo) {
+	info, err := read()
 	r.note("/proc/cpuinfo", err)
 	if len(info) == 0 {
 		return
@@ -273,8 +275,8 @@ func (r *factReader) cpu() {
 	}
 }
 
-func (r *factReader) topology() {
-	top, err := r.fs.Topology()
+func (r *factReader) topology(info cpuInfo) {
+	top, err := r.fs.topology(info)
 	if err != nil {
 		r.facts.Unread = append(r.facts.Unread, Unread{What: "topology", Cause: err.Error()})
 	}

@@ -60,12 +60,7 @@ func (f FS) read(elem ...string) ([]byte, error) {
 }
 
 func (f FS) readBounded(bound int64, elem ...string) ([]byte, error) {
-	file, err := f.open(elem...)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, bound+1))
+	text, err := f.readUpTo(bound+1, elem)
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +68,19 @@ func (f FS) readBounded(bound int64, elem ...string) ([]byte, error) {
 		return nil, fmt.Errorf("cannot read %s: it is longer than %d bytes", f.Path(elem...), bound)
 	}
 	return text, nil
+}
+
+// readUpTo reads the first n bytes of a file.
+func (f FS) readUpTo(n int64, elem []string) ([]byte, error) {
+	if f.IsLocal() {
+		return readLocal(f.Path(elem...), n)
+	}
+	file, err := f.open(elem...)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, n))
 }
 
 // text reads a one-line file without its line end; NULs are what dumps have

@@ -25,11 +25,11 @@ type Kind struct {
 
 // kinds finds the kinds of the online CPUs by the surest source that tells
 // them apart; one kind is none.
-func (f FS) kinds(online cpulist.Set) ([]Kind, error) {
+func (f FS) kinds(online cpulist.Set, info cpuInfo) ([]Kind, error) {
 	capacity, failed := f.perCPU(online, "cpu_capacity")
 	for _, source := range []func(cpulist.Set) ([]Kind, error){
 		f.kindsByPMU,
-		f.kindsByPart,
+		func(online cpulist.Set) ([]Kind, error) { return kindsByPart(online, info) },
 		func(cpulist.Set) ([]Kind, error) { return kindsByValue("capacity", capacity), nil },
 		f.kindsByFrequency,
 	} {
@@ -66,8 +66,8 @@ func (f FS) kindsByPMU(online cpulist.Set) ([]Kind, error) {
 
 // kindsByPart tells arm64 cores apart by what they are: /proc/cpuinfo's
 // implementer and part of each. Two parts can have the same capacity.
-func (f FS) kindsByPart(online cpulist.Set) ([]Kind, error) {
-	info, err := f.CPUInfo()
+func kindsByPart(online cpulist.Set, info cpuInfo) ([]Kind, error) {
+	cpus, err := info()
 	if absent(err) {
 		return nil, nil
 	}
@@ -75,7 +75,7 @@ func (f FS) kindsByPart(online cpulist.Set) ([]Kind, error) {
 		return nil, err
 	}
 	byPart := map[string]cpulist.Set{}
-	for cpu, fields := range info {
+	for cpu, fields := range cpus {
 		if part := fields["CPU part"]; part != "" && online.Contains(cpu) {
 			name := fields["CPU implementer"] + ":" + part
 			byPart[name] = byPart[name].Union(cpulist.Of(cpu))

@@ -91,8 +91,11 @@ func (t *Topology) ThreadsPerCore() int {
 // (Documentation/admin-guide/cputopology.rst). The error is for what has no
 // meaning without an answer, the online CPUs, and for files that are there and
 // cannot be understood; with an error, the topology is what could be, or nil.
-func (f FS) Topology() (*Topology, error) {
-	t, err := f.Arrangement()
+func (f FS) Topology() (*Topology, error) { return f.topology(f.CPUInfo) }
+
+// topology is Topology for a caller that has read /proc/cpuinfo.
+func (f FS) topology(info cpuInfo) (*Topology, error) {
+	t, err := f.arrangement(info)
 	if t != nil {
 		t.Caches, err = collect(err, func() ([]Cache, error) { return f.caches(t.Online) })
 	}
@@ -112,7 +115,9 @@ func (f FS) HasCPUs() bool {
 
 // Arrangement is the topology without the caches, whose files are four in five
 // of all. With an error, it is what could be read, or nil.
-func (f FS) Arrangement() (*Topology, error) {
+func (f FS) Arrangement() (*Topology, error) { return f.arrangement(f.CPUInfo) }
+
+func (f FS) arrangement(info cpuInfo) (*Topology, error) {
 	t := &Topology{}
 	var err error
 	if t.Online, err = f.online(); err != nil {
@@ -130,7 +135,7 @@ func (f FS) Arrangement() (*Topology, error) {
 	t.Nodes, err = collect(err, f.nodes)
 	t.Cores, err = collect(err, func() ([]Core, error) { return f.cores(t) })
 	t.Packages = packagesOf(t.Cores)
-	t.Kinds, err = collect(err, func() ([]Kind, error) { return f.kinds(t.Online) })
+	t.Kinds, err = collect(err, func() ([]Kind, error) { return f.kinds(t.Online, info) })
 	nameKinds(t)
 	return t, err
 }

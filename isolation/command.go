@@ -33,6 +33,9 @@ type threadLayer interface {
 // *Unsupported of layers that are not optional; those that are optional are
 // left out, and States says so.
 func (h *Held) Command(c Command) (Command, error) {
+	if len(h.layers) == 0 {
+		return c, nil // the common case between short runs: not even a copy
+	}
 	c.Argv, c.Env, c.Own = slices.Clone(c.Argv), slices.Clone(c.Env), slices.Clone(c.Own)
 	var errs []error
 	for _, l := range slices.Clone(h.layers) {

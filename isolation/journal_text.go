@@ -43,8 +43,11 @@ const (
 	maxEntry   = 256 << 10
 )
 
-// castagnoli is the polynomial of the check sum of a line.
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// checkSum is that of a line, by Castagnoli's polynomial. Its table is made with
+// the first: most processes have no journal.
+func checkSum(text []byte) uint32 {
+	return crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli))
+}
 
 // line writes an entry as one line: the check sum of the text, and the text.
 func (e Entry) line() ([]byte, error) {
@@ -63,7 +66,7 @@ func (e Entry) line() ([]byte, error) {
 	if text.Len() > maxEntry {
 		return nil, fmt.Errorf("cannot journal %s: %d bytes are more than %d", e.Object, text.Len(), maxEntry)
 	}
-	return fmt.Appendf(nil, "%08x %s", crc32.Checksum(text.Bytes(), castagnoli), text.Bytes()), nil
+	return fmt.Appendf(nil, "%08x %s", checkSum(text.Bytes()), text.Bytes()), nil
 }
 
 // parseEntry reads a line without its end. Only what line wrote is accepted,
@@ -74,7 +77,7 @@ func parseEntry(text string) (Entry, error) {
 	if !ok || err != nil || len(sum) != 8 {
 		return Entry{}, fmt.Errorf("%.40q is no entry of a journal", text)
 	}
-	if got := crc32.Checksum([]byte(body+"\n"), castagnoli); got != uint32(want) {
+	if got := checkSum([]byte(body + "\n")); got != uint32(want) {
 		return Entry{}, fmt.Errorf("%.40q has check sum %08x", text, got)
 	}
 	var e Entry

@@ -53,12 +53,16 @@ func (b *maker) attribution(t *built, row int) (Attribution, int, error) {
 	}
 	counters := b.counters(t, row)
 	seconds := b.durations(t, row)
+	ranked, err := stats.Rank(c.values)
+	if err != nil {
+		return a, 0, err
+	}
 	var family []*Cause
 	for i := range counters {
 		if seconds == nil && !isLevel(counters[i].name) {
 			continue // how much it is per second is not known
 		}
-		cause, err := counters[i].judge(c.values, seconds, t.Metric.Better, a.Slow)
+		cause, err := counters[i].judge(ranked, seconds, t.Metric.Better, a.Slow)
 		if err != nil {
 			return a, 0, err
 		}
@@ -126,15 +130,14 @@ const maxWorst = 5
 // what differs between good and bad runs is of interest even where none sticks
 // out.
 func badRuns(values []float64, flagged []int, better metric.Direction) []int {
-	worse := func(i, j int) int { return cmp.Compare(values[j], values[i]) }
-	if better == metric.Higher {
-		worse = func(i, j int) int { return cmp.Compare(values[i], values[j]) }
+	worst := values // first, when they ascend
+	if better != metric.Higher {
+		worst = make([]float64, len(values))
+		for i, v := range values {
+			worst[i] = -v
+		}
 	}
-	order := make([]int, len(values))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, worse)
+	order := stats.Order(worst)
 	isFlagged := make([]bool, len(values))
 	for _, i := range flagged {
 		isFlagged[i] = true
@@ -142,11 +145,13 @@ func badRuns(values []float64, flagged []int, better metric.Direction) []int {
 	var out []int
 	for _, i := range order[:len(order)/2] {
 		if isFlagged[i] {
-			out = append(out, i)
+			out = append(out, int(i))
 		}
 	}
 	if len(out) == 0 {
-		out = append(out, order[:min(maxWorst, max(1, len(order)/5))]...)
+		for _, i := range order[:min(maxWorst, max(1, len(order)/5))] {
+			out = append(out, int(i))
+		}
 	}
 	slices.Sort(out)
 	return out
@@ -163,7 +168,7 @@ type counted struct {
 func (b *maker) counters(t *built, row int) []counted {
 	tr, c := t.group.treatments[row], t.cell(row)
 	var out []counted
-	names := slices.Sorted(slices.Values(tr.counters.names.list))
+	names := tr.counters.names()
 	for _, name := range names {
 		if xs, ok := tr.counters.at(name, c.at); ok {
 			out = append(out, counted{name, xs})
@@ -212,9 +217,9 @@ func (c *counted) rates(seconds []float64) []float64 {
 }
 
 // judge relates a counter to the values of the same runs.
-func (c *counted) judge(values, seconds []float64, better metric.Direction, slow []SlowRun) (*Cause, error) {
+func (c *counted) judge(values *stats.Ranking, seconds []float64, better metric.Direction, slow []SlowRun) (*Cause, error) {
 	rates := c.rates(seconds)
-	r, err := stats.RankCorrelate(values, rates)
+	r, err := values.Correlate(rates)
 	if err != nil {
 		return nil, err
 	}

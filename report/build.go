@@ -236,6 +236,9 @@ func factsOf(m *harness.Manifest) []Fact {
 	return append(out, hostFactsOf(m.Host)...)
 }
 
+// hostPrefix is what the names of facts about the host begin with.
+const hostPrefix = "host"
+
 // hostFactsOf flattens the facts about the host, in their order. Text that is
 // no JSON is one fact: to leave it out would hide it.
 func hostFactsOf(text json.RawMessage) []Fact {
@@ -245,8 +248,8 @@ func hostFactsOf(text json.RawMessage) []Fact {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	f := flattener{d: d}
-	if err := f.value("host"); err != nil {
-		return []Fact{{"host", oneLine(string(text))}}
+	if err := f.value(hostPrefix); err != nil {
+		return []Fact{{hostPrefix, oneLine(string(text))}}
 	}
 	return f.facts
 }

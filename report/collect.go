@@ -163,8 +163,12 @@ func (d *Data) add(r *harness.Record) error {
 		return err
 	}
 	d.iterations = d.iterations || len(r.Iterations) > 0
-	for name := range r.Counters {
-		d.counters.add(name)
+	outcome, reason := outcomeOf(r)
+	if r.Warmup || outcome != harness.Kept {
+		w.discover(r)
+		for name := range r.Counters {
+			d.counters.add(name)
+		}
 	}
 	if r.Warmup {
 		t.counts.Warmup++
@@ -174,18 +178,16 @@ func (d *Data) add(r *harness.Record) error {
 		return nil
 	}
 	t.doubt(r)
-	outcome, reason := outcomeOf(r)
 	if outcome != harness.Kept {
 		t.exclude(r, outcome, reason)
 		return nil
 	}
-	t.keep(w, r)
+	d.keep(t, w, r)
 	d.pool(t, w, r)
 	return nil
 }
 
-// describe takes in the record's metrics: the described ones first, in their
-// order, then any that nothing described, by name.
+// describe takes in the metrics that the record describes, in their order.
 func (w *workload) describe(name string, r *harness.Record) error {
 	for _, m := range r.Metrics {
 		i := w.metric(m.Name)
@@ -196,6 +198,11 @@ func (w *workload) describe(name string, r *harness.Record) error {
 			w.metrics[i], w.described[i] = m, true
 		}
 	}
+	return nil
+}
+
+// discover takes in the metrics of a record that nothing described, by name.
+func (w *workload) discover(r *harness.Record) {
 	var unknown []string
 	for m := range r.Values {
 		if _, ok := w.index[m]; !ok {
@@ -211,7 +218,17 @@ func (w *workload) describe(name string, r *harness.Record) error {
 	for _, m := range unknown {
 		w.metric(m)
 	}
-	return nil
+}
+
+// known is the index of a metric of this record. Only where there is none yet
+// are all names of the record looked at.
+func (w *workload) known(name string, r *harness.Record) int {
+	i, ok := w.index[name]
+	if !ok {
+		w.discover(r)
+		i = w.index[name]
+	}
+	return i
 }
 
 // metric returns the index of a metric, which it makes where it is new.
@@ -258,7 +275,8 @@ func (t *treatment) exclude(r *harness.Record, outcome harness.Outcome, reason s
 	}
 }
 
-func (t *treatment) keep(w *workload, r *harness.Record) {
+// keep takes in a run that counts.
+func (d *Data) keep(t *treatment, w *workload, r *harness.Record) {
 	at := int32(t.counts.Kept)
 	t.counts.Kept++
 	t.blocks = append(t.blocks, int32(r.Block))
@@ -269,11 +287,11 @@ func (t *treatment) keep(w *workload, r *harness.Record) {
 		start = r.Start.UnixNano()
 	}
 	t.starts = append(t.starts, start)
-	t.counters.add(int(at), r.Counters)
+	t.counters.add(int(at), r.Counters, &d.counters)
 	t.onCPUs = append(t.onCPUs, int32(t.cpus.add(r.CPUs)))
 	t.procs = r.Procs
 	for name, v := range r.Values {
-		c := t.cell(w.index[name])
+		c := t.cell(w.known(name, r))
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			c.bad++
 			continue
@@ -304,7 +322,7 @@ func (t *treatment) lookup(i int) *cell {
 // pool takes in the iterations of a kept run.
 func (d *Data) pool(t *treatment, w *workload, r *harness.Record) {
 	for name, xs := range r.Iterations {
-		c := t.cell(w.index[name])
+		c := t.cell(w.known(name, r))
 		before := len(c.pool.values)
 		c.pool.add(xs)
 		d.pooled += len(c.pool.values) - before

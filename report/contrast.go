@@ -129,7 +129,7 @@ func (b *maker) compare(t *built, row, base int) (Contrast, error) {
 		return Contrast{}, err
 	}
 	if len(c.FlaggedX)+len(c.FlaggedY) > 0 {
-		c.Sensitivity, err = stats.CompareWithoutFlagged(x.values, y.values, opt)
+		c.Sensitivity, err = c.WithoutFlagged(x.values, y.values, opt)
 	}
 	return c, err
 }

@@ -117,6 +117,8 @@ type perRun struct {
 	iterations *csv.Writer
 	line       []string
 	row, after []byte // a line of runs.csv, and what its metrics have in common
+	// named holds, by workload and index of the metric, its two fields.
+	named map[string][][]byte
 }
 
 // runFixed and iterationFixed are the columns around the factors.
@@ -135,7 +137,12 @@ func iterationFixed() (before, after []string) {
 // ones. previous is the treatment that ran before; empty for the first run.
 // start is RFC 3339 with nanoseconds. d is of the same source.
 func runsCSV(ctx context.Context, w io.Writer, d *Data, src Source) error {
-	p := &perRun{d: d, runs: w}
+	p := &perRun{d: d, runs: w, named: map[string][][]byte{}}
+	for name, w := range d.workloads {
+		for _, m := range w.metrics {
+			p.named[name] = append(p.named[name], appendFields(nil, []string{m.Name, m.Unit}))
+		}
+	}
 	if err := p.runHeader(); err != nil {
 		return err
 	}
@@ -224,13 +231,15 @@ func (p *perRun) run(r *harness.Record) error {
 	prefix := len(p.row)
 	p.after = appendFields(p.after[:0], line[at+3:])
 	p.after[len(p.after)-1] = '\n'
-	for _, m := range p.metrics(r) {
+	named := p.named[r.Workload]
+	for i, m := range p.metrics(r) {
 		v, ok := r.Values[m.Name]
 		if !ok {
 			continue
 		}
-		line[at], line[at+1], line[at+2] = m.Name, m.Unit, exact(v)
-		p.row = append(appendFields(p.row[:prefix], line[at:at+3]), p.after...)
+		p.row = append(p.row[:prefix], named[i]...)
+		p.row = append(appendExact(p.row, v), ',')
+		p.row = append(p.row, p.after...)
 		if _, err := p.runs.Write(p.row); err != nil {
 			return err
 		}

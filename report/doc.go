@@ -20,7 +20,7 @@
 //     Markdown and LaTeX print the same view of it, in which every sentence and
 //     every cell is a text already. Only inks for people scale units; CSV and JSON
 //     keep base units and full digits.
-//  4. [WriteAll] writes the derived files of a result folder. Those with a row
-//     per run (runs.csv, iterations.csv.gz) stream through the records again, so
-//     their memory does not grow with the experiment.
+//  4. [Write] does 1 and 2 and writes the derived files of a result folder. Those
+//     with a row per run (runs.csv, iterations.csv.gz) stream through the records
+//     again, so their memory does not grow with the experiment.
 package report

@@ -237,14 +237,19 @@ func TestAttributionOfRates(t *testing.T) {
 		t.Errorf("bad runs of a time, of which only the good side is flagged: %v, want the worst", got)
 	}
 	c := counted{harness.CounterFrequency, []float64{3, 3.1, 3.2, 3.3, 3.4, 1}}
-	cause, err := c.judge(values, nil, metric.Higher, []SlowRun{{Number: 6}})
+	ranked, err := stats.Rank(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cause, err := c.judge(ranked, nil, metric.Higher, []SlowRun{{Number: 6}})
 	if err != nil || cause.R.V > -0.99 || cause.InSlow != 1 {
 		t.Errorf("%+v, %v: want that worse runs have a lower frequency", cause, err)
 	}
 	// A counter that some runs lack explains nothing.
 	var table counterTable
-	table.add(0, map[string]float64{"steal": 1})
-	table.add(2, map[string]float64{"steal": 2})
+	var all names
+	table.add(0, map[string]float64{"steal": 1}, &all)
+	table.add(2, map[string]float64{"steal": 2}, &all)
 	if xs, ok := table.at("steal", []int32{0, 1, 2}); ok {
 		t.Errorf("counter of three runs, one of which lacks it: %v", xs)
 	}

@@ -12,37 +12,69 @@ import (
 	"sync"
 )
 
-// WriteAll writes the derived files of a result folder: runs.csv,
-// iterations.csv.gz, summary.csv (all metrics), summary.md and contrasts.csv
-// (those metrics that opts select) and bench.txt. Each is written beside its place and renamed, so that a
-// reader sees the old file or the new one, whole. A file that cannot be
-// written keeps none of the others from being written; the error names all of them.
-func WriteAll(ctx context.Context, dir string, src Source, opts Options) error {
-	d, err := Collect(ctx, src, opts.Treatments, opts.MaxIterations)
-	if err != nil {
-		return err
-	}
-	doc, err := d.Document(opts)
-	if err != nil {
-		return err
-	}
-	return WriteDocument(ctx, dir, d, doc, src, opts)
+// Written is what Write made of a source.
+type Written struct {
+	Data     *Data
+	Document *Document
+	// Unwritten names every file that could not be written, with the cause;
+	// nil: none.
+	Unwritten error
 }
 
-// WriteDocument is WriteAll for a caller that has collected the records and made
-// the document already.
-func WriteDocument(ctx context.Context, dir string, d *Data, doc *Document, src Source, opts Options) error {
-	// Those that read the records again are written beside the others, which
-	// only look at d; a source is read once at a time.
-	var again error
-	var reading sync.WaitGroup
-	reading.Go(func() {
-		again = errors.Join(
-			writeFile(dir, "runs.csv", func(w io.Writer) error { return runsCSV(ctx, w, d, src) }),
-			writeFile(dir, "iterations.csv.gz", func(w io.Writer) error { return compressed(ctx, w, d, src) }),
+// Write collects the records of a source, makes the document of what opts
+// select, and writes the derived files of a result folder: runs.csv,
+// iterations.csv.gz, summary.csv (all metrics), summary.md and contrasts.csv
+// (those metrics that opts select) and bench.txt. Each is written beside its
+// place and renamed, so that a reader sees the old file or the new one, whole. A
+// file that cannot be written keeps none of the others from being written, and is
+// no error here: what the document says does not depend on it.
+func Write(ctx context.Context, dir string, src Source, opts Options) (*Written, error) {
+	d, err := Collect(ctx, src, opts.Treatments, opts.MaxIterations)
+	if err != nil {
+		return nil, err
+	}
+	// Most of the files need no document: they are written while it is made.
+	// All of it only looks at d, and the source is read once at a time.
+	var runs, rest error
+	var writing sync.WaitGroup
+	writing.Go(func() { runs = d.writeRuns(ctx, dir, src) })
+	writing.Go(func() { rest = d.writeRest(dir, opts) })
+	doc, err := d.Document(opts)
+	var tables error
+	if err == nil {
+		tables = errors.Join(
+			writeFile(dir, "summary.md", func(w io.Writer) error { return MarkdownDocument(w, doc) }),
+			writeFile(dir, "contrasts.csv", func(w io.Writer) error { return ContrastsCSV(w, doc.Tables) }),
 		)
-	})
-	err := errors.Join(
+	}
+	writing.Wait()
+	unwritten := errors.Join(tables, rest, runs)
+	if err != nil {
+		return nil, errors.Join(err, unwritten)
+	}
+	return &Written{d, doc, unwritten}, nil
+}
+
+// WriteAll is Write for a caller that wants nothing but the files.
+func WriteAll(ctx context.Context, dir string, src Source, opts Options) error {
+	w, err := Write(ctx, dir, src, opts)
+	if err != nil {
+		return err
+	}
+	return w.Unwritten
+}
+
+// writeRuns writes the files that have lines for every run.
+func (d *Data) writeRuns(ctx context.Context, dir string, src Source) error {
+	return errors.Join(
+		writeFile(dir, "runs.csv", func(w io.Writer) error { return runsCSV(ctx, w, d, src) }),
+		writeFile(dir, "iterations.csv.gz", func(w io.Writer) error { return compressed(ctx, w, d, src) }),
+	)
+}
+
+// writeRest writes the others that need no document.
+func (d *Data) writeRest(dir string, opts Options) error {
+	return errors.Join(
 		writeFile(dir, "summary.csv", func(w io.Writer) error {
 			every := opts
 			every.Metrics, every.TopK, every.All = nil, 0, true
@@ -52,12 +84,8 @@ func WriteDocument(ctx context.Context, dir string, d *Data, doc *Document, src 
 			}
 			return SummaryCSV(w, all)
 		}),
-		writeFile(dir, "summary.md", func(w io.Writer) error { return MarkdownDocument(w, doc) }),
-		writeFile(dir, "contrasts.csv", func(w io.Writer) error { return ContrastsCSV(w, doc.Tables) }),
 		writeFile(dir, "bench.txt", func(w io.Writer) error { return Bench(w, d, opts) }),
 	)
-	reading.Wait()
-	return errors.Join(err, again)
 }
 
 // compressed writes the iterations with gzip's fastest level: the digits of

@@ -222,5 +222,8 @@ func significant(x float64) string {
 	return plain(x, places(math.Abs(x), 3))
 }
 
-// exact writes a number for programs: full digits, no prefix, no unit.
+// exact and appendExact write a number for programs: full digits, no prefix, no
+// unit.
 func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+func appendExact(to []byte, v float64) []byte { return strconv.AppendFloat(to, v, 'g', -1, 64) }

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"goset/internal/lazy"
 	"goset/metric"
 	"goset/stats"
 )
@@ -370,7 +370,7 @@ func (s *RunSet) isolationRows() []isolationRow {
 	return out
 }
 
-var wholeNumber = regexp.MustCompile(`\d+`)
+var wholeNumber = lazy.Regexp(`\d+`)
 
 // merged writes texts that differ in nothing but their numbers as one, with
 // ranges: "off 0 to 1: applied 7 to 11".
@@ -379,13 +379,13 @@ func merged(texts []string) string {
 	if len(whole) < 2 {
 		return strings.Join(texts, "; ")
 	}
-	form := wholeNumber.ReplaceAllString(whole[0], "#")
-	least, most := wholeNumber.FindAllString(whole[0], -1), wholeNumber.FindAllString(whole[0], -1)
+	form := wholeNumber().ReplaceAllString(whole[0], "#")
+	least, most := wholeNumber().FindAllString(whole[0], -1), wholeNumber().FindAllString(whole[0], -1)
 	for _, s := range whole[1:] {
-		if wholeNumber.ReplaceAllString(s, "#") != form {
+		if wholeNumber().ReplaceAllString(s, "#") != form {
 			return strings.Join(texts, "; ")
 		}
-		for i, n := range wholeNumber.FindAllString(s, -1) {
+		for i, n := range wholeNumber().FindAllString(s, -1) {
 			if byNumber(n, least[i]) < 0 {
 				least[i] = n
 			}
@@ -395,7 +395,7 @@ func merged(texts []string) string {
 		}
 	}
 	i := -1
-	return wholeNumber.ReplaceAllStringFunc(whole[0], func(string) string {
+	return wholeNumber().ReplaceAllStringFunc(whole[0], func(string) string {
 		if i++; least[i] == most[i] {
 			return least[i]
 		}

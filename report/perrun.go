@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -11,42 +12,50 @@ import (
 // counterTable holds the counters of the kept runs of one treatment: a column
 // per counter. Absent is NaN here, and never leaves this package.
 type counterTable struct {
-	names   names
-	columns map[string][]float64
+	columns map[string]*counterColumn
 }
 
-// add takes in the counters of the kept run of that index.
-func (t *counterTable) add(run int, counters map[string]float64) {
+type counterColumn struct{ values []float64 }
+
+// add takes in the counters of the kept run of that index, and gives all to
+// whose names it did not know.
+func (t *counterTable) add(run int, counters map[string]float64, all *names) {
 	for name, v := range counters {
+		c := t.columns[name]
+		if c == nil {
+			if t.columns == nil {
+				t.columns = map[string]*counterColumn{}
+			}
+			c = &counterColumn{}
+			t.columns[name] = c
+			all.add(name)
+		}
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			continue
 		}
-		if t.columns == nil {
-			t.columns = map[string][]float64{}
+		for len(c.values) < run {
+			c.values = append(c.values, math.NaN())
 		}
-		t.names.add(name)
-		t.columns[name] = append(padded(t.columns[name], run), v)
+		c.values = append(c.values, v)
 	}
 }
 
-// padded lengthens a column with absent values.
-func padded(column []float64, n int) []float64 {
-	for len(column) < n {
-		column = append(column, math.NaN())
-	}
-	return column
-}
+// names are those of the counters that some run has, sorted.
+func (t *counterTable) names() []string { return slices.Sorted(maps.Keys(t.columns)) }
 
 // at gives a counter of the runs of those indices; false where one of them
 // lacks it, because a correlation over some of the runs is one of others.
 func (t *counterTable) at(name string, runs []int32) ([]float64, bool) {
 	column := t.columns[name]
+	if column == nil {
+		return nil, len(runs) == 0
+	}
 	out := make([]float64, len(runs))
 	for i, r := range runs {
-		if int(r) >= len(column) || math.IsNaN(column[r]) {
+		if int(r) >= len(column.values) || math.IsNaN(column.values[r]) {
 			return nil, false
 		}
-		out[i] = column[r]
+		out[i] = column.values[r]
 	}
 	return out, true
 }

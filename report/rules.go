@@ -226,7 +226,13 @@ func (j *judge) setup() (RuleStatus, string) {
 	if len(missing) > 0 {
 		return RuleFail, "not recorded: " + enumerate(missing)
 	}
-	return RulePass, fmt.Sprintf("the manifest has the experiment, seed %d, tool, toolchain, every treatment and %d facts about the machine", m.Seed, len(hostFactsOf(m.Host)))
+	facts := 0
+	for _, f := range j.doc.Facts {
+		if strings.HasPrefix(f.Name, hostPrefix) {
+			facts++
+		}
+	}
+	return RulePass, fmt.Sprintf("the manifest has the experiment, seed %d, tool, toolchain, every treatment and %d facts about the machine", m.Seed, facts)
 }
 
 // parallel looks for a factor that is a number of threads or CPUs.

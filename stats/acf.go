@@ -26,11 +26,10 @@ func acfOf(xs []float64) Autocorrelation {
 	if len(xs) < 3 {
 		return noACF("n ≥ 3 needed")
 	}
-	s := sorted(xs)
-	if s[0] == s[len(s)-1] {
+	if isConstant(xs) {
 		return noACF("constant series")
 	}
-	z, _ := scaled(xs, s)
+	z, _ := scaled(xs)
 	mean := meanOf(z)
 	var c0, c1 float64
 	for i, x := range z {

@@ -27,7 +27,7 @@ func StandardDeviation(xs []float64, conf float64) (SDInterval, error) {
 		return SDInterval{SD: none, Kurtosis: none, SE: none, CI: gap, ChiSquared: gap}, nil
 	}
 	s := sorted(xs)
-	m := momentsOf(xs, s)
+	m := momentsOf(xs)
 	r := bonettSD(s, m, conf)
 	r.ChiSquared = chiSquaredSD(m, conf)
 	return r, nil

@@ -147,25 +147,21 @@ func (o Options) check() error {
 }
 
 func (c *Comparison) describe(x, y []float64) error {
+	c.MedianX, c.SDX, c.FlaggedX = sideOf(x)
+	c.MedianY, c.SDY, c.FlaggedY = sideOf(y)
 	var err error
-	if c.MedianX, err = Median(x); err != nil {
-		return err
-	}
-	if c.MedianY, err = Median(y); err != nil {
-		return err
-	}
-	none := undefined("no observations")
-	c.SDX, c.SDY = none, none
-	if len(x) > 0 {
-		c.SDX = momentsOf(x, sorted(x)).sd
-		c.FlaggedX = outliersOf(x, sorted(x)).Flagged
-	}
-	if len(y) > 0 {
-		c.SDY = momentsOf(y, sorted(y)).sd
-		c.FlaggedY = outliersOf(y, sorted(y)).Flagged
-	}
 	c.MannWhitney, err = mannWhitney(x, y, benchstatExactTies)
 	return err
+}
+
+// sideOf describes one side of a comparison.
+func sideOf(xs []float64) (median, sd Value, flagged []int) {
+	if len(xs) == 0 {
+		none := undefined("no observations")
+		return none, none, nil
+	}
+	s := sorted(xs)
+	return defined(medianSorted(s)), momentsOf(xs).sd, outliersOf(xs, s).Flagged
 }
 
 func (c *Comparison) locate(x, y []float64, opt Options) error {
@@ -219,7 +215,7 @@ func sdValue(xs []float64) Value {
 	if len(xs) < 2 || checkFinite(xs) != nil {
 		return undefined("n ≥ 2 needed")
 	}
-	return momentsOf(xs, sorted(xs)).sd
+	return momentsOf(xs).sd
 }
 
 func rootSum(a, b Value) Value {
@@ -425,14 +421,11 @@ type Sensitivity struct {
 	LocationChanges, SpreadChanges bool
 }
 
-// CompareWithoutFlagged repeats a comparison without the flagged runs, and
-// without their whole blocks where it is within blocks, and says only whether a
-// verdict changes: outliers are never dropped from a result.
-func CompareWithoutFlagged(x, y []float64, opt Options) (Sensitivity, error) {
-	all, err := Compare(x, y, opt)
-	if err != nil {
-		return Sensitivity{}, err
-	}
+// WithoutFlagged repeats a comparison, of which x, y and opt are those that it
+// was made from, without the flagged runs, and without their whole blocks where
+// it is within blocks, and says only whether a verdict changes: outliers are
+// never dropped from a result. Its verdicts must not have been adjusted yet.
+func (all *Comparison) WithoutFlagged(x, y []float64, opt Options) (Sensitivity, error) {
 	dropX, dropY := all.FlaggedX, all.FlaggedY
 	if all.Blocked {
 		dropX = union(dropX, dropY)

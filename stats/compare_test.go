@@ -180,7 +180,11 @@ func TestSensitivitySeesASingleRun(t *testing.T) {
 		x[i] = y[i] - 2 - 0.01*float64(i)
 	}
 	x[5] = y[5] + 500 // one run, opposite direction
-	s, err := CompareWithoutFlagged(x, y, Options{})
+	c, err := Compare(x, y, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.WithoutFlagged(x, y, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

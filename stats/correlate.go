@@ -17,23 +17,52 @@ const maxExactSpearman = 8
 // RankCorrelate relates two quantities of the same runs, as the value of a run
 // and one of its counters. Either one constant leaves it undefined.
 func RankCorrelate(x, y []float64) (RankCorrelation, error) {
-	if err := checkPaired(x, y); err != nil {
+	r, err := Rank(x)
+	if err != nil {
 		return RankCorrelation{}, err
 	}
-	if len(x) < 3 {
+	return r.Correlate(y)
+}
+
+// Ranking is the ranks of a sample that is related to several others.
+type Ranking struct {
+	doubled  []int
+	ranks    []float64
+	constant bool // all values are equal
+}
+
+// Rank ranks the values of a sample. A NaN or infinite one is a *ValueError.
+func Rank(xs []float64) (*Ranking, error) {
+	if err := checkFinite(xs); err != nil {
+		return nil, err
+	}
+	doubled := doubledRanks(xs)
+	return &Ranking{doubled, halves(doubled), isConstant(xs)}, nil
+}
+
+// Correlate is RankCorrelate of the ranked sample and y.
+func (x *Ranking) Correlate(y []float64) (RankCorrelation, error) {
+	n := len(x.doubled)
+	if n != len(y) {
+		return RankCorrelation{}, unequalLengths(n, len(y))
+	}
+	if err := checkFinite(y); err != nil {
+		return RankCorrelation{}, err
+	}
+	if n < 3 {
 		return RankCorrelation{R: undefined("n ≥ 3 needed"), P: undefined("n ≥ 3 needed")}, nil
 	}
-	rx, ry := doubledRanks(x), doubledRanks(y)
-	r, ok := pearson(midranks(x), midranks(y))
-	if !ok {
+	if x.constant || isConstant(y) {
 		return RankCorrelation{R: undefined("one side is constant"), P: undefined("one side is constant")}, nil
 	}
+	ry := doubledRanks(y)
+	r, _ := pearson(x.ranks, halves(ry))
 	c := RankCorrelation{R: defined(r)}
-	if len(x) <= maxExactSpearman {
-		c.P, c.Exact = defined(exactSpearman(rx, ry)), true
+	if n <= maxExactSpearman {
+		c.P, c.Exact = defined(exactSpearman(x.doubled, ry)), true
 		return c, nil
 	}
-	_, c.P = correlationTest(r, len(x))
+	_, c.P = correlationTest(r, n)
 	return c, nil
 }
 

@@ -111,7 +111,7 @@ func (e *FactorialEffect) locate(con []float64, conf float64) {
 		e.MeanLog, e.PT = undefined("no observations"), undefined("no observations")
 		return
 	}
-	m := momentsOf(con, sorted(con))
+	m := momentsOf(con)
 	e.MeanLog = defined(m.mean)
 	switch {
 	case !m.sd.OK:

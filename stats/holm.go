@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -18,7 +17,7 @@ func Holm(p []float64) ([]float64, error) {
 func holm(p []float64) []float64 {
 	out := make([]float64, len(p))
 	running := 0.0
-	for i, k := range ascending(p) {
+	for i, k := range Order(p) {
 		running = math.Max(running, math.Min(1, p[k]*float64(len(p)-i)))
 		out[k] = running
 	}
@@ -32,7 +31,7 @@ func BenjaminiHochberg(p []float64) ([]float64, error) {
 		return nil, err
 	}
 	out := make([]float64, len(p))
-	order := ascending(p)
+	order := Order(p)
 	running := 1.0
 	for i := len(order) - 1; i >= 0; i-- {
 		k := order[i]
@@ -49,16 +48,6 @@ func checkPValues(p []float64) error {
 		}
 	}
 	return nil
-}
-
-// ascending returns the indices of p from the smallest value up.
-func ascending(p []float64) []int {
-	order := make([]int, len(p))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
-	return order
 }
 
 // holmValues adjusts the defined values of a family; undefined ones are no

@@ -16,10 +16,10 @@ type moments struct {
 	constant bool
 }
 
-// momentsOf needs at least one value; s is xs sorted.
-func momentsOf(xs, s []float64) moments {
+// momentsOf needs at least one value.
+func momentsOf(xs []float64) moments {
 	n := len(xs)
-	m := moments{n: n, mean: xs[0], constant: s[0] == s[n-1]}
+	m := moments{n: n, mean: xs[0], constant: isConstant(xs)}
 	switch {
 	case n < 2:
 		m.sd = undefined("n ≥ 2 needed")
@@ -28,7 +28,7 @@ func momentsOf(xs, s []float64) moments {
 	default:
 		// A power of two scales exactly and keeps squares and fourth powers
 		// of very large or very small values inside the floating-point range.
-		z, e := scaled(xs, s)
+		z, e := scaled(xs)
 		mean, sd := stat.MeanStdDev(z, nil)
 		m.mean = math.Ldexp(mean, e)
 		m.sd = defined(math.Ldexp(sd, e))
@@ -37,9 +37,9 @@ func momentsOf(xs, s []float64) moments {
 }
 
 // scaled returns xs·2^−e with e chosen such that the largest |x| is about 1.
-// In the usual range e is 0 and xs itself comes back. s is xs sorted.
-func scaled(xs, s []float64) (z []float64, e int) {
-	_, e = math.Frexp(math.Max(math.Abs(s[0]), math.Abs(s[len(s)-1])))
+// In the usual range e is 0 and xs itself comes back.
+func scaled(xs []float64) (z []float64, e int) {
+	_, e = math.Frexp(maxAbs(xs))
 	if e > -200 && e < 200 {
 		return xs, 0
 	}

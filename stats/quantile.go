@@ -3,7 +3,6 @@ package stats
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -117,12 +116,6 @@ func between(lo, hi, g float64) float64 {
 		return hi
 	}
 	return (1-g)*lo + g*hi
-}
-
-func sorted(xs []float64) []float64 {
-	s := slices.Clone(xs)
-	slices.Sort(s)
-	return s
 }
 
 // medianSorted needs a sorted sample of at least one value. gonum's

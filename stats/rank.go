@@ -1,18 +1,9 @@
 package stats
 
-import (
-	"cmp"
-	"slices"
-)
-
 // doubledRanks returns twice the mid-ranks of xs, in the order of xs. Twice,
 // because mid-ranks of ties are halves, and exact laws count in integers.
 func doubledRanks(xs []float64) []int {
-	order := make([]int, len(xs))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(xs[a], xs[b]) })
+	order := Order(xs)
 	ranks := make([]int, len(xs))
 	for i := 0; i < len(order); {
 		j := i + 1
@@ -28,9 +19,12 @@ func doubledRanks(xs []float64) []int {
 }
 
 // midranks returns the ranks of xs from 1, ties sharing their mean.
-func midranks(xs []float64) []float64 {
-	ranks := make([]float64, len(xs))
-	for i, r := range doubledRanks(xs) {
+func midranks(xs []float64) []float64 { return halves(doubledRanks(xs)) }
+
+// halves turns doubled mid-ranks into mid-ranks.
+func halves(doubled []int) []float64 {
+	ranks := make([]float64, len(doubled))
+	for i, r := range doubled {
 		ranks[i] = float64(r) / 2
 	}
 	return ranks

@@ -297,8 +297,8 @@ func pearson(x, y []float64) (r float64, ok bool) {
 	if len(x) < 2 || isConstant(x) || isConstant(y) {
 		return 0, false
 	}
-	x, _ = scaled(x, sorted(x))
-	y, _ = scaled(y, sorted(y))
+	x, _ = scaled(x)
+	y, _ = scaled(y)
 	mx, my := meanOf(x), meanOf(y)
 	var sxx, syy, sxy float64
 	for i := range x {

@@ -43,7 +43,7 @@ func sdRatio(x, y []float64, conf float64) SDRatioEstimate {
 		return noSDRatio(undefined("n ≥ 2 needed"), "n ≥ 2 needed")
 	}
 	sx, sy := sorted(x), sorted(y)
-	mx, my := momentsOf(x, sx), momentsOf(y, sy)
+	mx, my := momentsOf(x), momentsOf(y)
 	switch {
 	case mx.constant && my.constant:
 		return noSDRatio(undefined("zero spread in x and y"), "zero spread in x and y")
@@ -75,7 +75,7 @@ func ratioParts(s []float64) spreadParts {
 	if len(s) >= minBonett {
 		return spreadPartsOf(s)
 	}
-	m := momentsOf(s, s)
+	m := momentsOf(s)
 	frac, exp := math.Frexp(m.sd.V)
 	return spreadParts{n: len(s), second: frac * frac * float64(len(s)-1), exp: exp}
 }

@@ -47,7 +47,7 @@ func AcrossSessions(effects []float64, conf float64) (Across, error) {
 		a.S2, a.T, a.P, a.PAdj, a.CI = none, none, none, none, noInterval("%s", none.Why)
 		return a, nil
 	}
-	m := momentsOf(effects, sorted(effects))
+	m := momentsOf(effects)
 	n := float64(a.N)
 	a.Mean, a.S2 = defined(m.mean), defined(m.sd.V*m.sd.V)
 	a.T = defined(studentQuantile(1-(1-conf)/2, n-1))
@@ -173,7 +173,7 @@ func logSDsWithout(xs []float64) []float64 {
 	if s[0] == s[n-2] || s[1] == s[n-1] {
 		return nil
 	}
-	m := momentsOf(xs, s)
+	m := momentsOf(xs)
 	k := float64(n)
 	out := make([]float64, n+1)
 	for i, v := range xs {

@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -50,13 +49,9 @@ func signedRank(d []float64) SignedRankTest {
 		t.P, t.Less, t.Greater = none, none, none
 		return t
 	}
-	mag := make([]float64, len(d))
-	for i, v := range d {
-		mag[i] = math.Abs(v)
-	}
 	var ranks []int // doubled, of the nonzero differences
 	w := 0
-	for i, r := range doubledRanks(mag) {
+	for i, r := range doubledRanks(magnitudes(d)) {
 		if d[i] == 0 {
 			continue
 		}
@@ -256,9 +251,13 @@ func PairedRatio(x, y []float64, conf float64) (PairedEffect, error) {
 
 func checkPaired(x, y []float64) error {
 	if len(x) != len(y) {
-		return &SizeError{What: "paired samples need equal lengths; drop incomplete blocks with PairBlocks", Got: []int{len(x), len(y)}}
+		return unequalLengths(len(x), len(y))
 	}
 	return checkFinite(x, y)
+}
+
+func unequalLengths(x, y int) error {
+	return &SizeError{What: "paired samples need equal lengths; drop incomplete blocks with PairBlocks", Got: []int{x, y}}
 }
 
 func pairedDifferences(x, y []float64) (d []float64, difference bool) {
@@ -282,6 +281,14 @@ func pairTolerance(x, y []float64, difference bool) float64 {
 	return 0x1p-51 * (math.Max(maxAbs(x), maxAbs(y)))
 }
 
+func magnitudes(d []float64) []float64 {
+	out := make([]float64, len(d))
+	for i, v := range d {
+		out[i] = math.Abs(v)
+	}
+	return out
+}
+
 func maxAbs(xs []float64) float64 {
 	m := 0.0
 	for _, x := range xs {
@@ -294,13 +301,8 @@ func maxAbs(xs []float64) float64 {
 // −ln(b/a) may differ in the last bit, and a rank test must not depend on it.
 func snapTies(d []float64, tol float64) []float64 {
 	out := slices.Clone(d)
-	order := make([]int, len(d))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(math.Abs(d[a]), math.Abs(d[b])) })
 	last := 0.0
-	for _, k := range order {
+	for _, k := range Order(magnitudes(d)) {
 		if math.Abs(d[k])-last > tol {
 			last = math.Abs(d[k])
 		}

@@ -126,12 +126,18 @@ func everything(x, y []float64) map[string]func() (any, error) {
 			}
 			return values, err
 		},
-		"RankCorrelate":         func() (any, error) { return RankCorrelate(x, y) },
-		"Compare":               func() (any, error) { return Compare(x, y, Options{Resampling: r}) },
-		"Compare unblocked":     func() (any, error) { return Compare(x, y, Options{Unblocked: true, Resampling: r}) },
-		"Compare equivalence":   func() (any, error) { return Compare(x, y, Options{Equivalence: [2]float64{0.8, 1.25}, Resampling: r}) },
-		"CheckSelf":             func() (any, error) { return CheckSelf(x, y, 3, Options{Resampling: r}) },
-		"CompareWithoutFlagged": func() (any, error) { return CompareWithoutFlagged(x, y, Options{Resampling: r}) },
+		"RankCorrelate":       func() (any, error) { return RankCorrelate(x, y) },
+		"Compare":             func() (any, error) { return Compare(x, y, Options{Resampling: r}) },
+		"Compare unblocked":   func() (any, error) { return Compare(x, y, Options{Unblocked: true, Resampling: r}) },
+		"Compare equivalence": func() (any, error) { return Compare(x, y, Options{Equivalence: [2]float64{0.8, 1.25}, Resampling: r}) },
+		"CheckSelf":           func() (any, error) { return CheckSelf(x, y, 3, Options{Resampling: r}) },
+		"WithoutFlagged": func() (any, error) {
+			c, err := Compare(x, y, Options{Resampling: r})
+			if err != nil {
+				return nil, err
+			}
+			return c.WithoutFlagged(x, y, Options{Resampling: r})
+		},
 	}
 }
 

@@ -178,7 +178,7 @@ func geomean(s []float64) Value {
 // disperse fills in the mean and the measures of spread. xs keeps time order,
 // s is its sorted copy.
 func (sum *Summary) disperse(xs, s []float64) {
-	m := momentsOf(xs, s)
+	m := momentsOf(xs)
 	sum.Mean, sum.SD = defined(m.mean), m.sd
 	switch {
 	case !sum.SD.OK:

@@ -21,7 +21,7 @@ func WelchT(x, y []float64, conf float64) (WelchTest, error) {
 	if len(x) < 2 || len(y) < 2 {
 		return noWelch("n ≥ 2 needed in each sample", Value{Why: "n ≥ 2 needed in each sample"}), nil
 	}
-	mx, my := momentsOf(x, sorted(x)), momentsOf(y, sorted(y))
+	mx, my := momentsOf(x), momentsOf(y)
 	difference := defined(mx.mean - my.mean)
 	if mx.constant && my.constant {
 		return noWelch("zero spread in x and y", difference), nil

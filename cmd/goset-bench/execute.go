@@ -83,17 +83,8 @@ func (w *work) finish(ctx context.Context, sum harness.Summary, flags *tableFlag
 	if err != nil {
 		return err
 	}
-	r, err := read(ctx, results, opt)
-	if err != nil {
-		return err
-	}
-	flags.warn(w.stderr, r.data, opt.Metrics)
-	_, err = os.Stat(filepath.Join(sum.Dir, report.PageFile))
-	format := cmp.Or(flags.format, "text")
-	if err := w.write(ctx, r, sum.Dir, lasted >= pageAfter || err == nil, format, w.table); err != nil {
-		return err
-	}
-	return flags.gate.judge(r.doc)
+	_, missing := os.Stat(filepath.Join(sum.Dir, report.PageFile))
+	return w.write(ctx, results, opt, flags, lasted >= pageAfter || missing == nil, cmp.Or(flags.format, "text"), w.table)
 }
 
 // verdict turns a summary into the exit code.

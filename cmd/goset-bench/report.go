@@ -98,15 +98,7 @@ func (a *app) report(cmd *cobra.Command, args []string, f *reportFlags) error {
 		return err
 	}
 	if f.write {
-		r, err := read(cmd.Context(), results, opt)
-		if err != nil {
-			return err
-		}
-		f.table.warn(a.stderr, r.data, opt.Metrics)
-		if err := a.write(cmd.Context(), r, args[0], true, "text", style); err != nil {
-			return err
-		}
-		return f.table.gate.judge(r.doc)
+		return a.write(cmd.Context(), results, opt, &f.table, true, "text", style)
 	}
 	return a.reprint(cmd, results, opt, f, style)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -151,6 +152,7 @@ func (a *app) runTrial(cmd *cobra.Command, prefs *preferences, src source, t *tr
 			return err
 		}
 	}
+	host := later(hostFacts)
 	plan, err := makePlan(e)
 	if err != nil {
 		return err
@@ -163,7 +165,7 @@ func (a *app) runTrial(cmd *cobra.Command, prefs *preferences, src source, t *tr
 		return err
 	}
 	s := w.session(e, dir)
-	s.Plan, s.Provenance = plan, provenance(src, opt)
+	s.Plan, s.Provenance = plan, provenance(src, opt, host())
 	return w.execute(cmd.Context(), t.table, func(ctx context.Context) (harness.Summary, error) {
 		return harness.Execute(ctx, s)
 	})
@@ -238,8 +240,8 @@ func resultFolder(output, results, name string, now time.Time) (string, error) {
 }
 
 // provenance is what the manifest says about this start.
-func provenance(src source, opt harness.LoadOptions) harness.Provenance {
-	p := harness.Provenance{Tool: cli.Version(), Source: src.path, Argv: os.Args, Host: hostFacts(), Settings: map[string]string{}}
+func provenance(src source, opt harness.LoadOptions, host json.RawMessage) harness.Provenance {
+	p := harness.Provenance{Tool: cli.Version(), Source: src.path, Argv: os.Args, Host: host, Settings: map[string]string{}}
 	for _, s := range opt.Overrides {
 		p.Overrides = append(p.Overrides, s.Key+"="+s.Value)
 		p.Settings[s.Key] = s.Origin

@@ -141,18 +141,6 @@ type reading struct {
 	doc  *report.Document
 }
 
-func read(ctx context.Context, src report.Source, opt report.Options) (*reading, error) {
-	data, err := report.Collect(ctx, src, opt.Treatments, 0)
-	if err != nil {
-		return nil, failed(err)
-	}
-	doc, err := data.Document(opt)
-	if err != nil {
-		return nil, failed(err)
-	}
-	return &reading{src, opt, data, doc}, nil
-}
-
 // page reads the records once more, for what stands in no table.
 func (r *reading) page(ctx context.Context) (*report.Page, error) {
 	return report.NewPage(ctx, r.data, r.doc, r.src, r.opt)
@@ -161,8 +149,17 @@ func (r *reading) page(ctx context.Context) (*report.Page, error) {
 // write puts the derived files, and the page where it is asked for, into a
 // result folder and the tables on stdout: those also where the folder takes no
 // more, because hours of runs are in them.
-func (a *app) write(ctx context.Context, r *reading, dir string, withPage bool, format string, style tableStyle) error {
-	unwritten := r.writeFiles(ctx, dir, withPage)
+func (a *app) write(ctx context.Context, results *harness.Results, opt report.Options, flags *tableFlags, withPage bool, format string, style tableStyle) error {
+	dir := results.Dir
+	w, err := report.Write(ctx, dir, results, opt)
+	if err != nil {
+		return failed(err)
+	}
+	flags.warn(a.stderr, w.Data, opt.Metrics)
+	r, unwritten := &reading{results, opt, w.Data, w.Document}, w.Unwritten
+	if withPage && unwritten == nil {
+		unwritten = r.writePage(ctx, dir)
+	}
 	if err := a.print(ctx, r, format, style); err != nil {
 		return failed(errors.Join(err, unwritten))
 	}
@@ -178,14 +175,10 @@ func (a *app) write(ctx context.Context, r *reading, dir string, withPage bool, 
 	if withPage {
 		fmt.Fprintf(where, "page: %s\n", filepath.Join(dir, report.PageFile))
 	}
-	return nil
+	return flags.gate.judge(r.doc)
 }
 
-// writeFiles writes what is derived from the records.
-func (r *reading) writeFiles(ctx context.Context, dir string, withPage bool) error {
-	if err := report.WriteDocument(ctx, dir, r.data, r.doc, r.src, r.opt); err != nil || !withPage {
-		return err
-	}
+func (r *reading) writePage(ctx context.Context, dir string) error {
 	page, err := r.page(ctx)
 	if err != nil {
 		return err

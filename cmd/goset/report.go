@@ -78,6 +78,7 @@ type runReport struct {
 
 // newReport gathers what is known after the run.
 func (t *task) newReport(res harness.Result, w *watch) *taskReport {
+	floor := harness.RSSFloor() // before the report takes memory
 	fenced := cpulist.Set{}
 	if t.mode.Fence {
 		fenced = t.siblings
@@ -87,7 +88,7 @@ func (t *task) newReport(res harness.Result, w *watch) *taskReport {
 		Telemetry: w.telemetry,
 		Run: runReport{
 			Command: t.argv, Start: res.Start, Wall: res.Wall.Seconds(), User: res.User.Seconds(), Sys: res.Sys.Seconds(),
-			MaxRSS: res.MaxRSS, RSSFloor: res.RSSFloor, Voluntary: res.Voluntary, Involuntary: res.Involuntary,
+			MaxRSS: res.MaxRSS, RSSFloor: floor, Voluntary: res.Voluntary, Involuntary: res.Involuntary,
 			MinorFaults: res.MinorFaults, MajorFaults: res.MajorFaults, Exit: res.Exit, Signal: res.Signal,
 			Leftover: res.Leftover, Layers: res.Layers, Scheduler: w.scheduler, Warnings: []string{},
 		},

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -50,24 +52,39 @@ func manyRecords(tool, dir string, n int) error {
 // beginExperiment runs `true` under two modes and interrupts that soon.
 func beginExperiment(tool, dir string, n int) error {
 	cmd := exec.Command(tool, "run", "-runs", strconv.Itoa(n/2), "-warmup", "0", "-set", "plan.control=false", "-modes", "unpinned,taskset", "-quiet", "-o", dir, "--", "true")
+	var said bytes.Buffer
+	cmd.Stderr = &said
 	if err := cmd.Start(); err != nil {
 		return err
 	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
 	records := filepath.Join(dir, harness.RecordsFile)
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		if info, err := os.Stat(records); err == nil && info.Size() > 100_000 {
-			break
+	size := func() int64 {
+		if info, err := os.Stat(records); err == nil {
+			return info.Size()
 		}
-		if time.Now().After(deadline) {
-			break
+		return 0
+	}
+	// How it exits does not matter, 130 when it is interrupted: what counts is
+	// that it wrote something.
+	wrote := func(err error) error {
+		if size() == 0 {
+			return fmt.Errorf("cannot make records: %v\n%s", err, said.Bytes())
+		}
+		return nil
+	}
+	for deadline := time.Now().Add(time.Minute); size() < 100_000 && time.Now().Before(deadline); {
+		select {
+		case err := <-ended:
+			return wrote(err)
+		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+	if err := cmd.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
-	// It exits with 130; what counts is what it wrote.
-	_ = cmd.Wait()
-	return nil
+	return wrote(<-ended)
 }
 
 // writeCopies writes one record per run of the manifest's plan.
