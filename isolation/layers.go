@@ -45,15 +45,6 @@ func (f Findings) states() []LayerState {
 	return states
 }
 
-// BestEffort returns the mode with every layer that it asks for optional.
-func (m Mode) BestEffort() Mode {
-	m.Optional = nil
-	for _, a := range m.asks() {
-		m.Optional = append(m.Optional, a.layer)
-	}
-	return m
-}
-
 // Check says which layers of the mode cannot be held: because this version
 // does not have them, or because this machine or this user lacks something.
 // It changes nothing. No findings: every run of the mode can start.
@@ -121,7 +112,7 @@ func (m Mode) asks() []ask {
 	add("memory", m.Memory != "", m.Memory)
 	add("cpu_quota", m.CPUQuota != "", m.CPUQuota)
 	add("wrap", len(m.Wrap) > 0, strings.Join(m.Wrap, " "))
-	add("user", m.User != "", m.User)
+	add(layerUser, m.User != "", m.User)
 	return asks
 }
 
@@ -152,7 +143,8 @@ func (m Mode) missing() Findings {
 // unsupported fills in whose layer a finding is about.
 func (m Mode) unsupported(layer, asked string, u *Unsupported) *Unsupported {
 	u.Mode, u.Layer, u.asked = m.Name, layer, asked
-	u.Optional = slices.Contains(m.Optional, layer)
+	u.Binding = u.Binding || m.Binding(layer) != ""
+	u.Optional = !u.Binding && slices.Contains(m.Optional, layer)
 	return u
 }
 
@@ -190,18 +182,18 @@ func checkList(cpus, allowed cpulist.Set) *Unsupported {
 
 // checkChoice finds out whether there are enough CPUs to choose from. Include
 // puts CPUs first and does not bound the choice, exclude does. CPUs that can be
-// had by name alone have to be included.
+// had by name alone have to be included. Both lists name CPUs, and are binding.
 func checkChoice(m Mode, allowed, byName cpulist.Set) *Unsupported {
 	include, err := cpulist.Parse(m.Include)
 	if err != nil {
-		return &Unsupported{Reason: "include: " + err.Error(), Hint: `give a CPU list as "0-3,8"`}
+		return &Unsupported{Reason: "include: " + err.Error(), Hint: `give a CPU list as "0-3,8"`, Binding: true}
 	}
 	exclude, err := cpulist.Parse(m.Exclude)
 	if err != nil {
-		return &Unsupported{Reason: "exclude: " + err.Error(), Hint: `give a CPU list as "0-3,8"`}
+		return &Unsupported{Reason: "exclude: " + err.Error(), Hint: `give a CPU list as "0-3,8"`, Binding: true}
 	}
 	if lacking := include.Minus(byName); !lacking.Empty() {
-		return &Unsupported{Reason: "include: " + whyLacking(lacking), Hint: fmt.Sprintf("choose among %s", byName)}
+		return &Unsupported{Reason: "include: " + whyLacking(lacking), Hint: fmt.Sprintf("choose among %s", byName), Binding: true}
 	}
 	pool := allowed.Union(include).Minus(exclude)
 	if n := max(m.N, 1); pool.Len() < n {

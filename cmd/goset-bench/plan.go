@@ -119,9 +119,23 @@ func (here limits) refuse(e *harness.Experiment) error {
 	case len(here.loads) > 0:
 		return failed(fmt.Errorf("cannot run experiment %q here: there is no place for the load that it asks for", e.Name))
 	case here.layers.Err() != nil:
-		return failed(fmt.Errorf("cannot hold %s of experiment %q here (-best-effort goes on without)", counted(len(here.layers.Refused()), "layer"), e.Name))
+		return here.refuseLayers(e)
 	}
 	return nil
+}
+
+// refuseLayers counts the layers that a run would be refused for, and says how many
+// of them it can do without.
+func (here limits) refuseLayers(e *harness.Experiment) error {
+	refused, waivable, way := len(here.layers.Refused()), len(here.layers.Waivable()), ""
+	switch waivable {
+	case 0:
+	case refused:
+		way = " (-best-effort goes on without)"
+	default:
+		way = fmt.Sprintf(" (-best-effort goes on without, but not without %s)", strings.Join(here.layers.Binding().Layers(), ", "))
+	}
+	return failed(fmt.Errorf("cannot hold %s of experiment %q here%s", counted(refused, "layer"), e.Name, way))
 }
 
 // withPackages fills in the packages that a pattern like "./..." stands for, as
