@@ -50,11 +50,7 @@ func (f Findings) states() []LayerState {
 // It changes nothing. No findings: every run of the mode can start.
 func Check(m Mode) Findings {
 	findings := m.missing()
-	run := (*Session)(nil).newRun(m, fixedCPUs(m))
-	if os.Geteuid() == 0 {
-		run.unjournaled = nil
-	}
-	_, refused := run.admit()
+	_, refused := checkedRun(m).admit()
 	findings = append(findings, refused...)
 	if m.CPUs != "" {
 		if u := checkCPUs(m); u != nil {
@@ -67,6 +63,15 @@ func Check(m Mode) Findings {
 	}
 	slices.SortStableFunc(findings, func(a, b *Unsupported) int { return place(a) - place(b) })
 	return findings
+}
+
+// checkedRun is a run of the mode that is only asked about.
+func checkedRun(m Mode) *applied {
+	run := (*Session)(nil).newRun(m, fixedCPUs(m))
+	if os.Geteuid() == 0 {
+		run.unjournaled = nil
+	}
+	return run
 }
 
 // fixedCPUs is the CPUs of a mode that names them.
@@ -198,7 +203,7 @@ func checkChoice(m Mode, allowed, byName cpulist.Set) *Unsupported {
 	pool := allowed.Union(include).Minus(exclude)
 	if n := max(m.N, 1); pool.Len() < n {
 		return &Unsupported{
-			Reason: fmt.Sprintf("n is %d and there are %d CPUs to choose from", n, pool.Len()),
+			Reason: fmt.Sprintf("n is %d, with %s to choose from", n, counted(pool.Len(), "CPU")),
 			Hint:   fmt.Sprintf("lower n, or exclude fewer of %s", allowed),
 		}
 	}

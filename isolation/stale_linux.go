@@ -111,7 +111,7 @@ func (s *Session) dropForeign(name string) (bool, error) {
 		return false, file.Close()
 	}
 	if len(entries) > 0 {
-		s.options.Say(fmt.Sprintf("dropped journal %s of another boot: its %d changes ended with it", name, len(entries)))
+		s.options.Say(fmt.Sprintf("dropped journal %s of another boot: what it did ended with it (%s)", name, counted(len(entries), "change")))
 	}
 	return true, s.folder.remove(file)
 }
