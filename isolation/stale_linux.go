@@ -1,7 +1,6 @@
 package isolation
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -9,21 +8,6 @@ import (
 
 	"golang.org/x/sys/unix"
 )
-
-// StaleError says that a session ended without undoing what it changed.
-type StaleError struct {
-	Journals []string
-	State    string
-	Tool     string
-}
-
-func (e *StaleError) Error() string {
-	restore := cmp.Or(e.Tool, "goset-bench") + " restore"
-	if e.State != DefaultState {
-		restore += " -state " + e.State
-	}
-	return fmt.Sprintf("cannot use this machine: an earlier session ended without undoing what it changed (%v); undo it with: sudo %s", e.Journals, restore)
-}
 
 // guardTime is how long a guard that lives is given to undo what its session
 // left, before the next session calls it stale.
@@ -147,6 +131,9 @@ func Restore(o Options) (healed int, err error) {
 		file, err := f.open(name)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
+		}
+		if errors.Is(err, os.ErrPermission) {
+			err = fmt.Errorf("%w; it is root's: %s", err, (&StaleError{State: o.State, Tool: o.Tool}).Undo())
 		}
 		if err == nil {
 			err = heal(f, file, fmt.Sprintf("process %d", pid), o.Say)
