@@ -700,7 +700,7 @@ func TestStaleOfRoot(t *testing.T) {
 		_, err := Restore(o)
 		done <- err
 	}()
-	if err := <-done; !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), "it is root's: sudo goset restore -state "+o.State) {
+	if err := <-done; !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), "run it as root: sudo goset restore -state "+o.State) {
 		t.Errorf("restored as nobody: %v", err)
 	}
 }

@@ -113,6 +113,9 @@ func Restore(o Options) (healed int, err error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, nil
 	}
+	if errors.Is(err, os.ErrPermission) {
+		return 0, o.needsRoot(err)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -133,7 +136,7 @@ func Restore(o Options) (healed int, err error) {
 			continue
 		}
 		if errors.Is(err, os.ErrPermission) {
-			err = fmt.Errorf("%w; it is root's: %s", err, (&StaleError{State: o.State, Tool: o.Tool}).Undo())
+			err = o.needsRoot(err)
 		}
 		if err == nil {
 			err = heal(f, file, fmt.Sprintf("process %d", pid), o.Say)
@@ -145,4 +148,9 @@ func Restore(o Options) (healed int, err error) {
 		healed++
 	}
 	return healed, errors.Join(errs...)
+}
+
+// needsRoot says how to restore what is not this user's to restore.
+func (o *Options) needsRoot(err error) error {
+	return fmt.Errorf("%w; run it as root: %s", err, (&StaleError{State: o.State, Tool: o.Tool}).Undo())
 }
