@@ -192,6 +192,6 @@ func isKernelThread(k kernel, pid int) bool {
 func (l *shieldLayer) state() LayerState {
 	return LayerState{
 		Layer: "shield", Asked: "true", Held: l.count > 0 && l.fault == "", Note: l.fault,
-		Achieved: fmt.Sprintf("%s moved to %s, %s stay there", several(l.moved, "process", "processes"), named(l.cpus), counted(l.stayed, "kernel thread")),
+		Achieved: fmt.Sprintf("%s moved to %s; kernel threads that stay: %d", several(l.moved, "process", "processes"), named(l.cpus), l.stayed),
 	}
 }

@@ -114,19 +114,12 @@ func withoutLayers(findings isolation.Findings) string {
 // layerFindings asks isolation about every mode that the treatments use, and
 // drops what another treatment of the same mode has said already.
 func layerFindings(e *harness.Experiment, bestEffort bool, user string) (isolation.Findings, error) {
-	treatments, err := e.Treatments()
+	modes, err := askedModes(e, bestEffort, user)
 	if err != nil {
-		return nil, &exitError{exitUsage, err}
+		return nil, err
 	}
 	var all isolation.Findings
-	for _, t := range treatments {
-		layers := t.Layers
-		if layers.User == "" {
-			layers.User = user
-		}
-		if bestEffort {
-			layers = layers.BestEffort()
-		}
+	for _, layers := range modes {
 		found := isolation.Check(layers)
 		if !slices.ContainsFunc(found, func(f *isolation.Unsupported) bool { return f.Layer == "cpus" }) {
 			found = append(found, choiceFinding(layers)...)
@@ -138,6 +131,40 @@ func layerFindings(e *harness.Experiment, bestEffort bool, user string) (isolati
 		}
 	}
 	return all, nil
+}
+
+// askedModes are the modes of the treatments as their runs ask for them.
+func askedModes(e *harness.Experiment, bestEffort bool, user string) ([]isolation.Mode, error) {
+	treatments, err := e.Treatments()
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	var modes []isolation.Mode
+	for _, t := range treatments {
+		layers := t.Layers
+		if layers.User == "" {
+			layers.User = user
+		}
+		if bestEffort {
+			layers = layers.BestEffort()
+		}
+		modes = append(modes, layers)
+	}
+	return modes, nil
+}
+
+// layerCaveats asks isolation what is worth knowing about the layers that can be
+// held, once.
+func layerCaveats(modes []isolation.Mode) []isolation.Caveat {
+	var all []isolation.Caveat
+	for _, m := range modes {
+		for _, c := range isolation.Caveats(m) {
+			if !slices.Contains(all, c) {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
 }
 
 // choiceFinding asks whether the quietest CPUs can be found here, of a mode
