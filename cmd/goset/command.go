@@ -81,6 +81,7 @@ func (a *app) root() *cobra.Command {
 		Example: `  goset -- ./task                      # one quiet CPU, no root
   goset -n 5 -- ./task                 # five CPUs, one shared mask
   sudo goset -n 1 -cgroup -steer -fence -- ./task
+  sudo goset -n 1 -cgroup -steer -plan # what that would change, without doing it
   goset                                # what is this machine, and what can be done on it`,
 		Version:           cli.Version(),
 		SilenceErrors:     true,
@@ -133,6 +134,8 @@ func (a *app) dispatch(cmd *cobra.Command, args []string) error {
 	case dash < 0 && len(args) > 0, dash > 0:
 		return usagef("unknown command %q%s; a command to run stands after --: goset -- %s",
 			args[0], cli.Nearest(args[0], names(cmd)), args[0])
+	case a.opt.plan:
+		return a.plan(cmd, args)
 	case dash == 0 && len(args) == 0:
 		return usagef("cannot run: no command after --")
 	case a.opt.shell && dash == 0:

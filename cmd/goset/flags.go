@@ -23,6 +23,7 @@ type options struct {
 	mode       isolation.Mode
 	bestEffort bool
 	shell      bool
+	plan       bool // nothing is run
 	// sample is how long the CPUs are watched; 0: not, their counts since boot
 	// decide.
 	sample   time.Duration
@@ -75,6 +76,7 @@ func (o *options) addChoice(fs *pflag.FlagSet) {
 func (o *options) addTask(fs *pflag.FlagSet) {
 	fs.StringVar(&o.mode.CPUs, "cpus", "", "take this `CPULIST` and choose nothing")
 	fs.BoolVar(&o.shell, "shell", false, "run $SHELL in the place of a command")
+	fs.BoolVar(&o.plan, "plan", false, "say what would be done to this machine, with or without a command, and do nothing")
 	fs.DurationVar(&o.interval, "interval", 100*time.Millisecond, "how often to poll while the command runs; 0: before and after only")
 	fs.StringVar(&o.report, "report", "", "write the report to `FILE` and not to stderr; - is stdout")
 	fs.BoolVar(&o.quiet, "quiet", false, "no report on stderr; what was not held is said all the same")
