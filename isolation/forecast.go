@@ -80,7 +80,7 @@ func doubt(c Change) string {
 		return "whether somebody starts irqbalance again meanwhile"
 	}
 	if c.Kind == KindWords && c.New == "0" && offlineFile().MatchString(c.Object) {
-		return "whether the kernel lets go of the CPU: where it does not, the layer is refused"
+		return "whether the kernel lets go of the CPUs: where it does not, the layer is refused; and where it lets interrupts go that went there"
 	}
 	return ""
 }

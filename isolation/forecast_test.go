@@ -89,12 +89,13 @@ func TestForecastIsTheRun(t *testing.T) {
 	}
 }
 
-// The same of the layers about interrupts, clocks and hotplug.
+// The same of the layers about interrupts, clocks and hotplug. Steering after CPUs
+// went offline is held to guests: the machine in memory keeps their siblings.
 func TestForecastOfKnobs(t *testing.T) {
 	all := func() Mode { _, m := everyKnob(); return m }()
 	for _, change := range []func(m *Mode){
-		func(*Mode) {},
-		func(m *Mode) { m.SMT, m.Turbo = nil, nil },
+		func(m *Mode) { m.SMT = nil },
+		func(m *Mode) { m.Steer = false },
 		func(m *Mode) { m.Steer, m.SMT = false, nil },
 		func(m *Mode) { *m = Mode{CPUs: "2", SMT: m.SMT} },
 	} {
@@ -150,7 +151,7 @@ func TestDoubts(t *testing.T) {
 		word   string
 	}{
 		{Change{Kind: KindPartition}, "partition"}, {Change{Kind: KindIRQ}, "managed"}, {Change{Kind: KindClock}, "rounds"}, {Change{Kind: KindBystander}, "masks"},
-		{Change{Kind: KindMember}, "refuse to leave"}, {Change{Kind: KindWords, Object: onlineFile(3), New: "0"}, "lets go of the CPU"},
+		{Change{Kind: KindMember}, "refuse to leave"}, {Change{Kind: KindWords, Object: onlineFile(3), New: "0"}, "lets go of the CPUs"},
 		{Change{Kind: KindWords, Object: policyFolder + "/boost", New: "0"}, ""}, {Change{Kind: KindCgroup}, ""},
 	} {
 		if got := doubt(test.change); (got == "") != (test.word == "") || !strings.Contains(got, test.word) {
@@ -197,6 +198,27 @@ func TestRehearsalStaysOne(t *testing.T) {
 	}
 	if state, err := readUnit(k, irqbalanceUnit); state != valueInactive || err != nil {
 		t.Errorf("the unit is %q, %v", state, err)
+	}
+}
+
+// A CPU that is off is nobody's sibling until it is on again.
+func TestRehearsalSwitchesCPUs(t *testing.T) {
+	k := newRehearsal(smtMachine())
+	siblings := func(cpu int) string {
+		set, err := siblingsOf(k, cpus(t, fmt.Sprint(cpu)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return set.String()
+	}
+	for _, step := range []struct{ value, online, siblings string }{{"0", "0-2,4,6-7", "2"}, {"1", "0-4,6-7", "2-3"}} {
+		if err := k.writeFile(onlineFile(3), step.value); err != nil {
+			t.Fatal(err)
+		}
+		online, err := everyone(k)
+		if err != nil || online.String() != step.online || siblings(2) != step.siblings {
+			t.Errorf("CPU 3 switched to %s: online %s, siblings of 2 %s, %v", step.value, online, siblings(2), err)
+		}
 	}
 }
 

@@ -213,21 +213,36 @@ func (k *rehearsal) move(value, dir string) error {
 	return nil
 }
 
-// switchCPU switches a CPU, named as cpu3, off or on.
+// switchCPU switches a CPU, named as cpu3, off or on. One that is off is nobody's
+// sibling (drivers/base/topology.c).
 func (k *rehearsal) switchCPU(name, value string) error {
 	number, err := strconv.Atoi(strings.TrimPrefix(name, "cpu"))
 	if err != nil {
 		return err
 	}
+	cpu := cpulist.Of(number)
 	online, err := everyone(k)
 	if err != nil {
 		return err
 	}
-	cpu := cpulist.Of(number)
-	if online = online.Minus(cpu); value == "1" {
-		online = online.Union(cpu)
+	core, err := siblingsOf(k, cpu)
+	if err != nil {
+		return err
 	}
-	k.files[cpuFolder+"/online"] = online.String()
+	change := cpulist.Set.Minus
+	if value == "1" {
+		change = cpulist.Set.Union
+		if core, err = siblingsOf(k.real, cpu); err != nil {
+			return err
+		}
+	}
+	k.files[cpuFolder+"/online"] = change(online, cpu).String()
+	for sibling := range core.Minus(cpu).All() {
+		file := fmt.Sprintf("%s/cpu%d/topology/thread_siblings_list", cpuFolder, sibling)
+		if siblings, err := readSet(k, file); err == nil {
+			k.files[file] = change(siblings, cpu).String()
+		}
+	}
 	return nil
 }
 
