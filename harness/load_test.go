@@ -263,6 +263,8 @@ func TestFaults(t *testing.T) {
 		{"n above the list", w + "[mode.m]\ncpus = \"0-1\"\nn = [1, 3]\n", `x.toml:5:5: mode.m.n: must be at most the 2 CPUs of cpus = "0-1", got 3 (skip that combination, or name more CPUs)`},
 		{"include", w + "[mode.m]\ncpus = \"quietest\"\nn = 2\ninclude = \"0-1\"\nexclude = 1\n", `x.toml:6:11: mode.m.include: must leave n = 2 CPUs to choose from, and with exclude = "1" leaves 1, got 0-1`},
 		{"optional", w + "[mode.m]\ncpus = \"0\"\nsteer = true\noptional = [\"ster\"]\n", `x.toml:6:13: mode.m.optional[0]: must name a layer that this mode asks for, got "ster" (did you mean "steer"?)`},
+		{"optional user", w + "[mode.m]\nuser = \"nobody\"\noptional = [\"user\"]\n", `x.toml:5:13: mode.m.optional[0]: must not name a layer that no run goes on without: whom the task runs as is not optional, got "user"`},
+		{"optional CPUs that are named", w + "[mode.m]\ncpus = [\"0\", \"1\"]\noptional = [\"cpus\"]\n", `x.toml:5:13: mode.m.optional[0]: must not name a layer that no run goes on without: CPUs that are named are not optional, got "cpus"`},
 
 		// Conditions.
 		{"load", minimal + "[condition.c]\nspiners = 1\n", `x.toml:5:1: condition.c.spiners: is no key of this table (did you mean "spinners"?)`},

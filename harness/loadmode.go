@@ -244,15 +244,16 @@ func (l *loader) modeFits(n *node, m *ModeSpec) {
 		}
 	}
 	if k := n.kid("optional"); k != nil {
-		l.optionalFits(n, k)
+		l.optionalFits(n, k, m)
 	}
 	if f, x := n.kid("fifo"), n.kid("nice"); f != nil && x != nil {
 		l.failAt(x.name, Fault{Key: x.path, Rule: "has no meaning with fifo: the kernel ignores the nice of a FIFO task", Got: l.src.written(x.val)})
 	}
 }
 
-// optionalFits checks that every optional layer is one the mode asks for.
-func (l *loader) optionalFits(mode, optional *node) {
+// optionalFits checks that every optional layer is one that the mode asks for and
+// may let go of.
+func (l *loader) optionalFits(mode, optional *node, m *ModeSpec) {
 	var asked []string
 	for _, k := range mode.kids {
 		if k != optional {
@@ -263,8 +264,24 @@ func (l *loader) optionalFits(mode, optional *node) {
 		if name, ok := e.value.(string); ok && !slices.Contains(asked, name) {
 			hint := didYouMean(name, asked)
 			l.fail(e, "must name a layer that this mode asks for", hint)
+		} else if why := m.binding(name); ok && why != "" {
+			l.fail(e, "must not name a layer that no run goes on without: "+why, "")
 		}
 	}
+}
+
+// binding says why no level of a key may be let go of; "": one may be.
+func (m *ModeSpec) binding(key string) (why string) {
+	for _, level := range m.levelsOf(key) {
+		layers := m.Layers
+		if key == "cpus" {
+			layers.CPUs = level
+		}
+		if why = layers.Binding(key); why == "" {
+			return ""
+		}
+	}
+	return why
 }
 
 // levelsOf are the levels of a key; none when the mode does not have it.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"goset/cpulist"
 	"goset/isolation"
+	"goset/rank"
 )
 
 // Session is what Execute and Resume need. The experiment says what to run;
@@ -346,7 +346,8 @@ func (l *loop) execute(ctx context.Context, t *Treatment, turn int, run *Run, r 
 		return Result{}, ErrInterrupted
 	}
 	var waived []isolation.LayerState
-	if err != nil && slices.Contains(job.Layers.Optional, "cpus") {
+	var included *rank.IncludeError
+	if err != nil && job.Layers.LetsGo("cpus") && !errors.As(err, &included) {
 		waived = []isolation.LayerState{{Layer: "cpus", Asked: t.Layers.CPUs, Optional: true, Note: err.Error()}}
 	} else if err != nil {
 		return Result{}, err

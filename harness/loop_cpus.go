@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"goset/cpulist"
 	"goset/isolation"
@@ -111,7 +110,7 @@ func (c *cpuPlan) choose(ctx context.Context, t *Treatment, turn, block int) (cp
 // waived reports CPUs that a mode asks for and lets go of, where there are none
 // to be had: no system but Linux says which ones a process may use.
 func (c *cpuPlan) waived(m *isolation.Mode) bool {
-	return len(c.allowed) == 0 && (c.bestEffort || slices.Contains(m.Optional, "cpus"))
+	return len(c.allowed) == 0 && (c.bestEffort && m.BestEffort().LetsGo("cpus") || m.LetsGo("cpus"))
 }
 
 // rotate gives n allowed CPUs from the turn on, round and round.

@@ -125,7 +125,7 @@ func (l *loop) extract(t *Treatment, res *Result, r *Record) {
 
 // layers makes a run void when a layer did not hold, but for optional ones.
 func (l *loop) layers(r *Record) {
-	optional := l.jobs[r.Treatment].Layers.Optional
+	mode := &l.jobs[r.Treatment].Layers
 	for i, s := range r.Layers {
 		if s.Warning != "" {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("layer %q: %s", s.Layer, s.Warning))
@@ -137,7 +137,7 @@ func (l *loop) layers(r *Record) {
 		if s.Note != "" {
 			text += ": " + s.Note
 		}
-		if s.Optional || slices.Contains(optional, s.Layer) {
+		if s.Optional || mode.LetsGo(s.Layer) {
 			r.Layers[i].Optional = true
 			r.Warnings = append(r.Warnings, text)
 			continue

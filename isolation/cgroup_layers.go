@@ -32,8 +32,9 @@ type cgroupSeen struct {
 	count    int
 	fault    string // the first thing that was not as wanted
 	achieved string
-	threads  int  // the most that the task had at once
-	crowded  bool // there were CPUs to spread them over
+	caveat   string // who else may run there
+	threads  int    // the most that the task had at once
+	crowded  bool   // there were CPUs to spread them over
 }
 
 func newCgroupLayer(r *applied) layer {
@@ -246,6 +247,7 @@ func partitionHint(reasons []string) string {
 
 func (l *cgroupLayer) check(r *applied, at moment) {
 	l.seen.count++
+	l.seen.caveat = l.caveat(r)
 	fault := l.look(r, at)
 	if fault != "" && l.seen.fault == "" {
 		l.seen.fault = fault
@@ -267,6 +269,9 @@ func (l *cgroupLayer) look(r *applied, at moment) string {
 		}
 	} else {
 		l.seen.achieved = "cpuset of version 1"
+		if !r.shielded {
+			l.seen.achieved += ", open to others"
+		}
 		if !exists(r.kernel, l.sets.file(l.dir, name)) {
 			name = "effective_cpus"
 		}
@@ -338,9 +343,12 @@ func (l *cgroupLayer) state() LayerState {
 		note("%s off until the next boot, and no longer in the masks of threads", isOrAre(l.lost))
 	}
 	if l.unmoved > 0 {
-		note("%d kernel threads cannot leave the CPUs", l.unmoved)
+		note("%s cannot leave the CPUs", counted(l.unmoved, "kernel thread"))
 	}
-	s.Note = strings.Join(notes, "; ")
+	if l.seen.caveat != "" {
+		note("%s", l.seen.caveat)
+	}
+	s.Note, s.Warning = strings.Join(notes, "; "), l.seen.caveat
 	if l.want == cgroupIsolated && l.seen.crowded {
 		s.Warning = fmt.Sprintf("the task has %d threads in an isolated partition, in which the kernel does not spread them over the CPUs: let it pin each, or use cgroup = \"root\"", l.seen.threads)
 	}

@@ -30,6 +30,7 @@ type fakeKernel struct {
 	release string // "6.1.0": masks are overwritten when cpusets change
 	changes int
 	fault   func(k *fakeKernel, what string) error
+	closed  string // a mount that is read-only; "": none
 	reason  string // why the kernel makes no partition; "": it does
 	log     []string
 	boot    string

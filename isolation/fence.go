@@ -52,7 +52,7 @@ func (l *fenceLayer) probe(r *applied) *Unsupported {
 		return nil
 	}
 	sets, err := findCpusets(r.kernel)
-	if err == nil && sets.unified && r.unjournaled == nil && r.mode.Cgroup != "" && r.mode.Cgroup != cgroupMember {
+	if err == nil && sets.unified && r.unjournaled == nil && r.hasCpuset() && r.mode.Cgroup != cgroupMember {
 		return nil
 	}
 	return l.probeCore()

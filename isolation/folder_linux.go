@@ -155,7 +155,7 @@ func (f *folder) open(name string) (*os.File, error) {
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() || st.Mode&0o077 != 0 || st.Nlink > 1 {
 		file.Close()
-		return nil, fmt.Errorf("cannot trust journal %s: it is no plain file of this user's alone (mode %#o, user %d, %d names)", path, st.Mode, st.Uid, st.Nlink)
+		return nil, fmt.Errorf("cannot trust journal %s: it is no plain file of this user's alone (mode %#o, user %d, %s)", path, st.Mode, st.Uid, counted(int(st.Nlink), "name"))
 	}
 	return file, nil
 }

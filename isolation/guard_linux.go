@@ -198,7 +198,7 @@ func heal(f *folder, file *os.File, writer string, say func(string)) error {
 		return errors.Join(fmt.Errorf("cannot undo everything that %s did; journal %s is kept:\n%w", writer, file.Name(), u.Err), file.Close())
 	}
 	if u.Restored > 0 {
-		say(fmt.Sprintf("undid %d changes that %s left behind", u.Restored, writer))
+		say(fmt.Sprintf("undid %s that %s left behind", counted(u.Restored, "change"), writer))
 	}
 	return f.remove(file)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 
 	"goset/cpulist"
 )
@@ -53,7 +52,7 @@ func (s *Session) Apply(m Mode, cpus cpulist.Set) (*Held, error) {
 			findings = append(Findings{m.unsupported(layerCPUs, cpus.String(), u)}, findings...)
 			cpus = cpulist.Set{}
 		}
-	} else if m.CPUs != "" && slices.Contains(m.Optional, layerCPUs) {
+	} else if m.CPUs != "" && m.LetsGo(layerCPUs) {
 		// Asked for and let go of: the record says so.
 		if u := checkCPUs(m); u != nil {
 			findings = append(Findings{m.unsupported(layerCPUs, m.CPUs, u)}, findings...)
@@ -124,7 +123,10 @@ func (h *Held) enforce(layers []layer, key string) error {
 func (m Mode) asError(key string, err error) error {
 	var u *Unsupported
 	if !errors.As(err, &u) {
-		u = &Unsupported{Reason: err.Error(), Hint: fmt.Sprintf("leave %q out, or name it in optional to run without it", key)}
+		u = &Unsupported{Reason: err.Error(), Hint: fmt.Sprintf("leave %q out", key)}
+		if m.Binding(key) == "" {
+			u.Hint += ", or name it in optional to run without it"
+		}
 	}
 	asked := ""
 	for _, a := range m.asks() {
@@ -243,7 +245,7 @@ func (h *Held) States() []LayerState {
 	}
 	for _, l := range h.layers {
 		state := l.state()
-		state.Optional = slices.Contains(h.run.mode.Optional, l.key())
+		state.Optional = h.run.mode.LetsGo(l.key())
 		states = append(states, state)
 	}
 	return append(states, h.waived...)

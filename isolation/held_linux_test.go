@@ -360,6 +360,10 @@ func TestApplyRefuses(t *testing.T) {
 	if _, err := applyAlone(m, lacking); !errors.As(err, &u) || u.Layer != "cpus" {
 		t.Errorf("a CPU that is not there: %v", err)
 	}
+	if _, err := applyAlone(m.BestEffort(), lacking); !errors.As(err, &u) || u.Layer != "cpus" || !u.Binding {
+		t.Errorf("best effort without the CPUs that are named: %v", err)
+	}
+	m.CPUs = "rotate"
 	h, err := applyAlone(m.BestEffort(), lacking)
 	if err != nil {
 		t.Fatal(err)

@@ -368,7 +368,7 @@ func replay(k kernel, r io.Reader) (Undone, []error) {
 	}
 	u := undoAll(k, ours)
 	if old > 0 {
-		u.Left = append(u.Left, fmt.Sprintf("%d changes of another boot are dropped: they ended with it", old))
+		u.Left = append(u.Left, fmt.Sprintf("dropped %s of another boot: what it did ended with it", counted(old, "change")))
 	}
 	return u, faults
 }

@@ -27,6 +27,9 @@ type kernel interface {
 	rmdir(path string) error
 	// entries lists the names in a folder.
 	entries(path string) ([]string, error)
+	// writable says, without writing, why a file or folder cannot be written:
+	// EROFS on a mount that is read-only; nil: nothing is known against it.
+	writable(path string) error
 	// affinity and setAffinity are for one thread.
 	affinity(tid int) (cpulist.Set, error)
 	setAffinity(tid int, cpus cpulist.Set) error

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"syscall"
@@ -38,12 +39,12 @@ func (m machine) open(path string, flags int) (*os.File, error) {
 	if !m.root.IsLocal() {
 		return file, nil
 	}
-	var fs unix.Statfs_t
-	if err := unix.Fstatfs(int(file.Fd()), &fs); err != nil {
+	var st unix.Statfs_t
+	if err := unix.Fstatfs(int(file.Fd()), &st); err != nil {
 		file.Close()
 		return nil, fmt.Errorf("cannot find out where %s lies: %w", path, err)
 	}
-	if kernelFilesystems[int64(fs.Type)] == "" {
+	if kernelFilesystems[int64(st.Type)] == "" {
 		file.Close()
 		return nil, fmt.Errorf("cannot use %s: it is no file of the kernel's", path)
 	}
@@ -101,6 +102,15 @@ func (m machine) entries(path string) ([]string, error) {
 	}
 	defer dir.Close()
 	return dir.Readdirnames(-1)
+}
+
+// writable asks the kernel, which answers for its superuser, too, when the mount is
+// read-only (fs/open.c: do_faccessat).
+func (m machine) writable(path string) error {
+	if err := unix.Faccessat(unix.AT_FDCWD, m.root.Path(path), unix.W_OK, 0); err != nil {
+		return &fs.PathError{Op: "write", Path: path, Err: err}
+	}
+	return nil
 }
 
 func (m machine) affinity(tid int) (cpulist.Set, error) {

@@ -25,6 +25,7 @@ type knobKernel struct {
 	reads  map[string]error  // of files that cannot be read
 	onRead func(path string) // is told of every read before it
 	masks  map[int]string    // of threads
+	closed string            // a mount that is read-only; "": none
 	clips  bool              // setAffinity takes offline CPUs out, as on 6.1
 	unit   string            // the state of irqbalance.service; "": no systemd
 	starts int               // of the unit

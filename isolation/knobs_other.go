@@ -2,7 +2,11 @@
 
 package isolation
 
-import "runtime"
+import (
+	"os"
+	"os/user"
+	"runtime"
+)
 
 // seesInside: no other system shows what a process may use.
 const seesInside = false
@@ -14,7 +18,11 @@ func elsewhere(l layer) *Unsupported {
 	case *stableEnvLayer, *envSizeLayer, *wrapLayer:
 		return nil
 	}
-	return &Unsupported{Reason: "only Linux has it, and this is " + runtime.GOOS, Hint: "leave it out, or name it in optional to run without it"}
+	u := &Unsupported{Reason: "only Linux has it, and this is " + runtime.GOOS, Hint: "leave it out"}
+	if (Mode{}).Binding(l.key()) == "" {
+		u.Hint += ", or name it in optional to run without it"
+	}
+	return u
 }
 
 // foreignLayer stands in for a layer that only Linux has. It is refused before
@@ -41,4 +49,14 @@ func newNiceLayer(r *applied) layer { return foreign(r.mode.Nice != nil, "nice")
 func newFIFOLayer(r *applied) layer { return foreign(r.mode.FIFO != 0, "fifo") }
 func newASLRLayer(r *applied) layer { return foreign(r.mode.ASLR != nil, "aslr") }
 func newTHPLayer(r *applied) layer  { return foreign(r.mode.THP != "", "thp") }
-func newUserLayer(r *applied) layer { return foreign(r.mode.User != "", "user") }
+
+// newUserLayer has nothing to do for the user that this process is.
+func newUserLayer(r *applied) layer {
+	return foreign(r.mode.User != "" && !isSelf(r.mode.User), layerUser)
+}
+
+// isSelf tells the own user, by name or number.
+func isSelf(want string) bool {
+	u, err := user.Current()
+	return err == nil && os.Getuid() == os.Geteuid() && (want == u.Username || want == u.Uid)
+}

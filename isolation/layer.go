@@ -107,6 +107,10 @@ type applied struct {
 	partition string
 	// passed is which words were tried before it, and why they do not hold.
 	passed []string
+	// without are the keys of layers that were refused.
+	without []string
+	// shielded is true once others are shut out of the task's cpuset of version 1.
+	shielded bool
 	// cgroup is the cgroup of the task, made by the "cgroup" layer, for the
 	// layers that set limits in it; "": none.
 	cgroup string
@@ -114,6 +118,11 @@ type applied struct {
 
 // unpinned reports whether there are no CPUs for a layer that is about CPUs.
 func (r *applied) unpinned() bool { return r.mode.CPUs == "" || r.chosen && r.cpus.Empty() }
+
+// hasCpuset reports whether the task gets, or has, a cpuset of its own.
+func (r *applied) hasCpuset() bool {
+	return r.mode.Cgroup != "" && !slices.Contains(r.without, "cgroup")
+}
 
 // unprivileged refuses a layer that changes the machine where nothing can be
 // changed; nil: it can.
@@ -159,9 +168,13 @@ func (r *applied) admit() ([]layer, Findings) {
 			u = r.unprivileged()
 		}
 		if u == nil {
+			u = r.closed(l)
+		}
+		if u == nil {
 			layers = append(layers, l)
 			continue
 		}
+		r.without = append(r.without, l.key())
 		// A key with several stages is refused once.
 		var f *Unsupported
 		if errors.As(r.mode.asError(l.key(), u), &f) && !slices.ContainsFunc(findings, func(o *Unsupported) bool { return o.Layer == f.Layer }) {

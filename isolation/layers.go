@@ -45,25 +45,12 @@ func (f Findings) states() []LayerState {
 	return states
 }
 
-// BestEffort returns the mode with every layer that it asks for optional.
-func (m Mode) BestEffort() Mode {
-	m.Optional = nil
-	for _, a := range m.asks() {
-		m.Optional = append(m.Optional, a.layer)
-	}
-	return m
-}
-
 // Check says which layers of the mode cannot be held: because this version
 // does not have them, or because this machine or this user lacks something.
 // It changes nothing. No findings: every run of the mode can start.
 func Check(m Mode) Findings {
 	findings := m.missing()
-	run := (*Session)(nil).newRun(m, fixedCPUs(m))
-	if os.Geteuid() == 0 {
-		run.unjournaled = nil
-	}
-	_, refused := run.admit()
+	_, refused := checkedRun(m).admit()
 	findings = append(findings, refused...)
 	if m.CPUs != "" {
 		if u := checkCPUs(m); u != nil {
@@ -76,6 +63,15 @@ func Check(m Mode) Findings {
 	}
 	slices.SortStableFunc(findings, func(a, b *Unsupported) int { return place(a) - place(b) })
 	return findings
+}
+
+// checkedRun is a run of the mode that is only asked about.
+func checkedRun(m Mode) *applied {
+	run := (*Session)(nil).newRun(m, fixedCPUs(m))
+	if os.Geteuid() == 0 {
+		run.unjournaled = nil
+	}
+	return run
 }
 
 // fixedCPUs is the CPUs of a mode that names them.
@@ -121,7 +117,7 @@ func (m Mode) asks() []ask {
 	add("memory", m.Memory != "", m.Memory)
 	add("cpu_quota", m.CPUQuota != "", m.CPUQuota)
 	add("wrap", len(m.Wrap) > 0, strings.Join(m.Wrap, " "))
-	add("user", m.User != "", m.User)
+	add(layerUser, m.User != "", m.User)
 	return asks
 }
 
@@ -152,7 +148,8 @@ func (m Mode) missing() Findings {
 // unsupported fills in whose layer a finding is about.
 func (m Mode) unsupported(layer, asked string, u *Unsupported) *Unsupported {
 	u.Mode, u.Layer, u.asked = m.Name, layer, asked
-	u.Optional = slices.Contains(m.Optional, layer)
+	u.Binding = u.Binding || m.Binding(layer) != ""
+	u.Optional = !u.Binding && slices.Contains(m.Optional, layer)
 	return u
 }
 
@@ -190,23 +187,23 @@ func checkList(cpus, allowed cpulist.Set) *Unsupported {
 
 // checkChoice finds out whether there are enough CPUs to choose from. Include
 // puts CPUs first and does not bound the choice, exclude does. CPUs that can be
-// had by name alone have to be included.
+// had by name alone have to be included. Both lists name CPUs, and are binding.
 func checkChoice(m Mode, allowed, byName cpulist.Set) *Unsupported {
 	include, err := cpulist.Parse(m.Include)
 	if err != nil {
-		return &Unsupported{Reason: "include: " + err.Error(), Hint: `give a CPU list as "0-3,8"`}
+		return &Unsupported{Reason: "include: " + err.Error(), Hint: `give a CPU list as "0-3,8"`, Binding: true}
 	}
 	exclude, err := cpulist.Parse(m.Exclude)
 	if err != nil {
-		return &Unsupported{Reason: "exclude: " + err.Error(), Hint: `give a CPU list as "0-3,8"`}
+		return &Unsupported{Reason: "exclude: " + err.Error(), Hint: `give a CPU list as "0-3,8"`, Binding: true}
 	}
 	if lacking := include.Minus(byName); !lacking.Empty() {
-		return &Unsupported{Reason: "include: " + whyLacking(lacking), Hint: fmt.Sprintf("choose among %s", byName)}
+		return &Unsupported{Reason: "include: " + whyLacking(lacking), Hint: fmt.Sprintf("choose among %s", byName), Binding: true}
 	}
 	pool := allowed.Union(include).Minus(exclude)
 	if n := max(m.N, 1); pool.Len() < n {
 		return &Unsupported{
-			Reason: fmt.Sprintf("n is %d and there are %d CPUs to choose from", n, pool.Len()),
+			Reason: fmt.Sprintf("n is %d, with %s to choose from", n, counted(pool.Len(), "CPU")),
 			Hint:   fmt.Sprintf("lower n, or exclude fewer of %s", allowed),
 		}
 	}

@@ -38,7 +38,7 @@ func memoryTold(k kernel, dir string, unified bool) string {
 		name = "memory.events"
 	}
 	if n := counter(k, path.Join(dir, name), "oom_kill"); n > 0 {
-		return fmt.Sprintf("the kernel ended %d processes of the task that went over it", n)
+		return fmt.Sprintf("the kernel ended %s of the task that went over it", several(int(n), "process", "processes"))
 	}
 	return ""
 }
@@ -93,7 +93,7 @@ func parseQuota(text string) (float64, error) {
 func quotaTold(k kernel, dir string, _ bool) string {
 	file := path.Join(dir, "cpu.stat")
 	if n := counter(k, file, "nr_throttled"); n > 0 {
-		return fmt.Sprintf("the task was stopped in %d periods", n)
+		return fmt.Sprintf("the task was stopped in %s", counted(int(n), "period"))
 	}
 	return ""
 }

@@ -64,7 +64,7 @@ func (o *Options) lockMachine(ctx context.Context, how locking) (*machineLock, e
 func lockMachine(ctx context.Context, path string, how locking, wait time.Duration, waits func(Holder)) (*machineLock, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, fmt.Errorf("cannot open the lock of this machine: %w", err)
+		return nil, fmt.Errorf("cannot open the lock of this machine: %w", lockFault(path, err))
 	}
 	deadline := time.Now().Add(wait)
 	var told *Holder
@@ -96,6 +96,19 @@ func lockMachine(ctx context.Context, path string, how locking, wait time.Durati
 		case <-time.After(lockPoll):
 		}
 	}
+}
+
+// lockFault says what a lock has to be. It is not made where it is not there: one
+// that a misspelt name brought about would keep nobody out, and a file in a folder
+// that others write to could be exchanged under who waits for it.
+func lockFault(path string, err error) error {
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%s: it must be there already, since nobody else would take one that is new (touch %s, or leave -lock out): %w", path, path, unix.ENOENT)
+	case errors.Is(err, unix.ELOOP):
+		return fmt.Errorf("%s: it is a link, which is not followed: name the file itself: %w", path, unix.ELOOP)
+	}
+	return err
 }
 
 func (l *machineLock) unlock() error {

@@ -196,7 +196,7 @@ func TestMachineLimits(t *testing.T) {
 	}
 	for _, l := range h.layers {
 		l.check(r, moment{phase: afterRun})
-		if s := l.state(); !s.Held || s.Achieved != s.Asked || l.key() == "memory" && !strings.Contains(s.Note, "the kernel ended 1 processes") {
+		if s := l.state(); !s.Held || s.Achieved != s.Asked || l.key() == "memory" && !strings.Contains(s.Note, "the kernel ended 1 process ") {
 			t.Errorf("%+v", s)
 		}
 		if err := l.(*limitLayer).close(); err != nil {

@@ -45,7 +45,7 @@ type Mode struct {
 	User       string
 
 	// Optional names layers whose refusal is a recorded warning and not the
-	// end of the run.
+	// end of the run. Those that are Binding it cannot name.
 	Optional []string
 }
 
@@ -68,13 +68,21 @@ type Unsupported struct {
 	// Optional is true when the mode lets go of the layer: a warning to record
 	// and print, not the end of the run.
 	Optional bool
+	// Binding is true for what no mode lets go of; see [Mode.Binding].
+	Binding bool
 
 	asked string // what the mode asked of the layer
 }
 
-// Error names the layer, the mode, the cause and the way out.
+// Error names the layer, the mode where it has a name, the cause and the way out.
 func (e *Unsupported) Error() string {
-	s := fmt.Sprintf("cannot hold layer %q of mode %q: %s", e.Layer, e.Mode, e.Reason)
+	s := e.Reason
+	switch {
+	case e.Layer != "" && e.Mode != "":
+		s = fmt.Sprintf("cannot hold layer %q of mode %q: %s", e.Layer, e.Mode, s)
+	case e.Layer != "":
+		s = fmt.Sprintf("cannot hold layer %q: %s", e.Layer, s)
+	}
 	if e.Hint != "" {
 		s += " (" + e.Hint + ")"
 	}

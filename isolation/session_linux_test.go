@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -320,8 +321,14 @@ func TestRestoreAfterBothWereKilled(t *testing.T) {
 	if _, err := Open(context.Background(), named); err == nil || !strings.Contains(err.Error(), "sudo goset restore -state "+o.State) {
 		t.Errorf("opened a changed machine, or names another way out: %v", err)
 	}
+	if found := Stale(named); found == nil || !strings.Contains(found.Left(), "(journal-") || !strings.HasSuffix(found.Left(), "sudo goset restore -state "+o.State) {
+		t.Errorf("found %v", found)
+	}
 	if n, err := Restore(o); n != 1 || err != nil {
 		t.Errorf("restored %d, %v", n, err)
+	}
+	if found := Stale(named); found != nil {
+		t.Errorf("found after the restore: %v", found)
 	}
 	if left := append(leftovers(t, o), stillThere(shelters)...); len(left) > 0 || k.mask(t) != k.before {
 		t.Errorf("left behind: %q, CPUs %s, before %s", left, k.mask(t), k.before)
@@ -588,6 +595,9 @@ func TestJournalOfAnotherBootIsDropped(t *testing.T) {
 	if err := os.WriteFile(name, line, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if found := Stale(o); found != nil {
+		t.Errorf("found stale: %v", found)
+	}
 	s, err := Open(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -648,5 +658,49 @@ func TestCpusetHere(t *testing.T) {
 	}
 	if st := stateOf(t, h, "cgroup"); !st.Held {
 		t.Errorf("state %+v", st)
+	}
+}
+
+// What a user who is not root is told of root's journal.
+func TestStaleOfRoot(t *testing.T) {
+	needRoot(t)
+	o := testOptions(t)
+	o.Tool = "goset"
+	for dir := filepath.Dir(o.State); dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := openFolder(o.State, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.close()
+	boot, err := machine{}.bootID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := Entry{Kind: KindNumber, Object: "/proc/sys/kernel/nmi_watchdog", Old: "1", New: "0", Boot: boot}.line()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(o.State, "journal-999999999-1"), line, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends
+		if _, _, e := unix.RawSyscall(unix.SYS_SETRESUID, ^uintptr(0), 65534, ^uintptr(0)); e != 0 {
+			done <- e
+			return
+		}
+		if found := Stale(o); found == nil || !slices.Equal(found.Journals, []string{"journal-999999999-1"}) {
+			t.Errorf("found %v", found)
+		}
+		_, err := Restore(o)
+		done <- err
+	}()
+	if err := <-done; !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), "run it as root: sudo goset restore -state "+o.State) {
+		t.Errorf("restored as nobody: %v", err)
 	}
 }

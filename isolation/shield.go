@@ -1,6 +1,7 @@
 package isolation
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -37,9 +38,12 @@ func (l *shieldLayer) probe(r *applied) *Unsupported {
 	if r.mode.Cgroup == "" || r.unpinned() {
 		return &Unsupported{Reason: "a shield stands around the cpuset of the task, and the mode asks for none", Hint: "add cpus and cgroup = true"}
 	}
+	if !r.hasCpuset() {
+		return noCpusetToShield()
+	}
 	sets, err := findCpusets(r.kernel)
-	if err != nil {
-		return &Unsupported{Reason: err.Error(), Hint: `leave "shield" out`}
+	if u := (*Unsupported)(nil); errors.As(err, &u) {
+		return &Unsupported{Reason: u.Reason, Hint: `leave "shield" out`}
 	}
 	if sets.unified {
 		return &Unsupported{Reason: "cpusets are of version 2 here, where a partition keeps others off by itself", Hint: `leave "shield" out: cgroup = true does it`}
@@ -48,7 +52,25 @@ func (l *shieldLayer) probe(r *applied) *Unsupported {
 	return nil
 }
 
+// noCpusetToShield is said when the task has no cpuset after all. The task would
+// be moved out of the way with everybody else.
+func noCpusetToShield() *Unsupported {
+	return &Unsupported{Reason: "a shield stands around the cpuset of the task, which cannot be had", Hint: `leave "shield" out, too`}
+}
+
 func (l *shieldLayer) enforce(r *applied) error {
+	if r.cgroup == "" {
+		return noCpusetToShield()
+	}
+	if err := l.move(r); err != nil {
+		return err
+	}
+	r.shielded = true
+	return nil
+}
+
+// move moves everybody else out of the way.
+func (l *shieldLayer) move(r *applied) error {
 	all, err := readSet(r.kernel, l.sets.file(l.sets.root, "cpus"))
 	if err != nil {
 		return err
@@ -170,6 +192,6 @@ func isKernelThread(k kernel, pid int) bool {
 func (l *shieldLayer) state() LayerState {
 	return LayerState{
 		Layer: "shield", Asked: "true", Held: l.count > 0 && l.fault == "", Note: l.fault,
-		Achieved: fmt.Sprintf("%d processes moved to CPUs %s, %d kernel threads stay", l.moved, l.cpus, l.stayed),
+		Achieved: fmt.Sprintf("%s moved to %s; kernel threads that stay: %d", several(l.moved, "process", "processes"), named(l.cpus), l.stayed),
 	}
 }

@@ -1,7 +1,6 @@
 package isolation
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -9,21 +8,6 @@ import (
 
 	"golang.org/x/sys/unix"
 )
-
-// StaleError says that a session ended without undoing what it changed.
-type StaleError struct {
-	Journals []string
-	State    string
-	Tool     string
-}
-
-func (e *StaleError) Error() string {
-	restore := cmp.Or(e.Tool, "goset-bench") + " restore"
-	if e.State != DefaultState {
-		restore += " -state " + e.State
-	}
-	return fmt.Sprintf("cannot use this machine: an earlier session ended without undoing what it changed (%v); undo it with: sudo %s", e.Journals, restore)
-}
 
 // guardTime is how long a guard that lives is given to undo what its session
 // left, before the next session calls it stale.
@@ -111,7 +95,7 @@ func (s *Session) dropForeign(name string) (bool, error) {
 		return false, file.Close()
 	}
 	if len(entries) > 0 {
-		s.options.Say(fmt.Sprintf("dropped journal %s of another boot: its %d changes ended with it", name, len(entries)))
+		s.options.Say(fmt.Sprintf("dropped journal %s of another boot: what it did ended with it (%s)", name, counted(len(entries), "change")))
 	}
 	return true, s.folder.remove(file)
 }
@@ -128,6 +112,9 @@ func Restore(o Options) (healed int, err error) {
 	f, err := openFolder(o.State, false)
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, nil
+	}
+	if errors.Is(err, os.ErrPermission) {
+		return 0, o.needsRoot(err)
 	}
 	if err != nil {
 		return 0, err
@@ -148,6 +135,9 @@ func Restore(o Options) (healed int, err error) {
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
+		if errors.Is(err, os.ErrPermission) {
+			err = o.needsRoot(err)
+		}
 		if err == nil {
 			err = heal(f, file, fmt.Sprintf("process %d", pid), o.Say)
 		}
@@ -158,4 +148,9 @@ func Restore(o Options) (healed int, err error) {
 		healed++
 	}
 	return healed, errors.Join(errs...)
+}
+
+// needsRoot says how to restore what is not this user's to restore.
+func (o *Options) needsRoot(err error) error {
+	return fmt.Errorf("%w; run it as root: %s", err, (&StaleError{State: o.State, Tool: o.Tool}).Undo())
 }

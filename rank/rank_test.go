@@ -184,7 +184,14 @@ func TestTake(t *testing.T) {
 			nodes(cpus, opt)
 			opt.OneNode, opt.Node = false, ptr(1)
 		}, 3, "only 2 are free (2 on node 0, and node 1 is asked for); n = 2 would fit", 0},
-		{"a node that is not known", machine(2, 1), func(_ []CPU, opt *Options) { opt.Node = ptr(0) }, 1, "none is free (2 on no known node", 0},
+		{"a node that is not known", machine(2, 1), func(_ []CPU, opt *Options) { opt.Node = ptr(0) }, 1, "none is free (2 on no known node, and node 0 is asked for; no node is known here)", 0},
+		{"a node that is not there", machine(4, 1), func(cpus []CPU, opt *Options) {
+			nodes(cpus, opt)
+			opt.OneNode, opt.Node = false, ptr(3)
+		}, 1, "none is free (2 on node 0, and node 3 is asked for; 2 on node 1, and node 3 is asked for; the nodes are 0-1)", 0},
+		{"a node that is not the only one", machine(1, 1), func(cpus []CPU, opt *Options) {
+			cpus[0].Node, opt.Node = ptr(0), ptr(3)
+		}, 1, "none is free (1 on node 0, and node 3 is asked for; the only node is 0)", 0},
 		{"one node: the quietest CPU", machine(4, 1), nodes, 1, "1", 0},
 		{"one node: the quietest two", machine(4, 1), nodes, 2, "0,2", 1},
 		{"one node: that of the included", machine(4, 1), func(cpus []CPU, opt *Options) {
@@ -228,6 +235,15 @@ func TestRefusedIsTyped(t *testing.T) {
 	_, err := r.Take(4)
 	var refused *Refused
 	if !errors.As(err, &refused) || refused.Fits != 3 || refused.Asked != 4 {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestIncludeErrorIsTyped(t *testing.T) {
+	r := Rank(machine(2, 1), Options{Sample: sample, Include: cpulist.Of(7)})
+	_, err := r.Take(1)
+	var refused *IncludeError
+	if !errors.As(err, &refused) || refused.Reason != "cannot include CPU 7: this machine does not have it" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -42,6 +42,15 @@ func (e *Refused) Error() string {
 	return s
 }
 
+// IncludeError says why CPUs that are included cannot be taken.
+type IncludeError struct{ Reason string }
+
+func (e *IncludeError) Error() string { return e.Reason }
+
+func notIncluded(format string, args ...any) error {
+	return &IncludeError{fmt.Sprintf(format, args...)}
+}
+
 func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -60,7 +69,7 @@ func countVerb(n int) string {
 }
 
 // Take takes the first n CPUs of the ranking and the next one outside their
-// cores for the housekeeper. Cores of several kinds are not mixed unless asked
+// cores for the housekeeper. The error is a *Refused or an *IncludeError. Cores of several kinds are not mixed unless asked
 // for: the fastest kind that has n free CPUs is taken, or the kind of the
 // included CPUs. The places of other kinds, or of other nodes with
 // [Options.OneNode], get that as their reason.
@@ -112,12 +121,12 @@ func (r *Ranking) checkInclude() error {
 	left := r.Options.Include
 	for _, p := range r.Places {
 		if p.Included && !p.Free {
-			return fmt.Errorf("cannot include CPU %d: %s", p.ID, p.Reason)
+			return notIncluded("cannot include CPU %d: %s", p.ID, p.Reason)
 		}
 		left = left.Minus(cpulist.Of(p.ID))
 	}
 	if !left.Empty() {
-		return fmt.Errorf("cannot include CPU %d: this machine does not have it", left.First())
+		return notIncluded("cannot include CPU %d: this machine does not have it", left.First())
 	}
 	return r.checkOneNode()
 }
@@ -135,7 +144,7 @@ func (r *Ranking) checkOneNode() error {
 		case first == nil:
 			first = p
 		case (p.Node == nil) != (first.Node == nil) || p.Node != nil && *p.Node != *first.Node:
-			return fmt.Errorf("cannot include CPU %d %s and CPU %d %s: all CPUs are to come from one node (numa = auto); include those of one, or leave numa out",
+			return notIncluded("cannot include CPU %d %s and CPU %d %s: all CPUs are to come from one node (numa = auto); include those of one, or leave numa out",
 				first.ID, onNode(first), p.ID, onNode(p))
 		}
 	}
@@ -285,5 +294,28 @@ func (r *Ranking) obstacles() string {
 	if r.Options.OneNode {
 		parts = append(parts, "all from one node")
 	}
+	if r.Options.Node != nil {
+		parts = append(parts, r.otherNodes(*r.Options.Node)...)
+	}
 	return strings.Join(parts, "; ")
+}
+
+// otherNodes names the nodes that there are when the one that is asked for is
+// none of them.
+func (r *Ranking) otherNodes(asked int) []string {
+	var nodes cpulist.Set
+	for _, p := range r.Places {
+		if p.Node != nil {
+			nodes = nodes.Union(cpulist.Of(*p.Node))
+		}
+	}
+	switch {
+	case nodes.Contains(asked):
+		return nil
+	case nodes.Empty():
+		return []string{"no node is known here"}
+	case nodes.Len() == 1:
+		return []string{fmt.Sprintf("the only node is %s", nodes)}
+	}
+	return []string{fmt.Sprintf("the nodes are %s", nodes)}
 }

@@ -49,7 +49,7 @@ func refusal(e *harness.Experiment, findings isolation.Findings) error {
 	if err == nil {
 		return nil
 	}
-	return failed(fmt.Errorf("cannot run experiment %q here:\n%w\nRun it without them: -best-effort, or %s", e.Name, err, withoutLayers(findings)))
+	return failed(fmt.Errorf("cannot run experiment %q here:\n%w%s", e.Name, err, wayOut(findings)))
 }
 
 // loadFaults asks of every treatment whether its background load has a place
@@ -76,11 +76,25 @@ func taskUser(prefs *preferences) string {
 	return prefs.text("user", isolation.SudoCaller(os.Getenv, os.Geteuid()))
 }
 
-// withoutLayers are the settings that leave out every refused layer. optional
-// replaces the list of the mode, so that what was optional before stays in it.
+// wayOut says how to run without the refused layers; "" when there is no such
+// way for any of them.
+func wayOut(findings isolation.Findings) string {
+	if len(findings.Waivable()) == 0 {
+		return ""
+	}
+	which, but := "them", ""
+	if binding := findings.Binding().Layers(); len(binding) > 0 {
+		which, but = "the others", fmt.Sprintf(" (not without %s)", strings.Join(binding, ", "))
+	}
+	return fmt.Sprintf("\nRun it without %s: -best-effort, or %s%s", which, withoutLayers(findings), but)
+}
+
+// withoutLayers are the settings that leave out every refused layer that can be
+// left out. optional replaces the list of the mode, so that what was optional
+// before stays in it.
 func withoutLayers(findings isolation.Findings) string {
 	var modes, settings []string
-	for _, f := range findings.Refused() {
+	for _, f := range findings.Waivable() {
 		if !slices.Contains(modes, f.Mode) {
 			modes = append(modes, f.Mode)
 		}
@@ -88,7 +102,7 @@ func withoutLayers(findings isolation.Findings) string {
 	for _, mode := range modes {
 		var layers []string
 		for _, f := range findings {
-			if layer := strconv.Quote(f.Layer); f.Mode == mode && !slices.Contains(layers, layer) {
+			if layer := strconv.Quote(f.Layer); f.Mode == mode && !f.Binding && !slices.Contains(layers, layer) {
 				layers = append(layers, layer)
 			}
 		}
@@ -100,19 +114,12 @@ func withoutLayers(findings isolation.Findings) string {
 // layerFindings asks isolation about every mode that the treatments use, and
 // drops what another treatment of the same mode has said already.
 func layerFindings(e *harness.Experiment, bestEffort bool, user string) (isolation.Findings, error) {
-	treatments, err := e.Treatments()
+	modes, err := askedModes(e, bestEffort, user)
 	if err != nil {
-		return nil, &exitError{exitUsage, err}
+		return nil, err
 	}
 	var all isolation.Findings
-	for _, t := range treatments {
-		layers := t.Layers
-		if layers.User == "" {
-			layers.User = user
-		}
-		if bestEffort {
-			layers = layers.BestEffort()
-		}
+	for _, layers := range modes {
 		found := isolation.Check(layers)
 		if !slices.ContainsFunc(found, func(f *isolation.Unsupported) bool { return f.Layer == "cpus" }) {
 			found = append(found, choiceFinding(layers)...)
@@ -126,6 +133,40 @@ func layerFindings(e *harness.Experiment, bestEffort bool, user string) (isolati
 	return all, nil
 }
 
+// askedModes are the modes of the treatments as their runs ask for them.
+func askedModes(e *harness.Experiment, bestEffort bool, user string) ([]isolation.Mode, error) {
+	treatments, err := e.Treatments()
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	var modes []isolation.Mode
+	for _, t := range treatments {
+		layers := t.Layers
+		if layers.User == "" {
+			layers.User = user
+		}
+		if bestEffort {
+			layers = layers.BestEffort()
+		}
+		modes = append(modes, layers)
+	}
+	return modes, nil
+}
+
+// layerCaveats asks isolation what is worth knowing about the layers that can be
+// held, once.
+func layerCaveats(modes []isolation.Mode) []isolation.Caveat {
+	var all []isolation.Caveat
+	for _, m := range modes {
+		for _, c := range isolation.Caveats(m) {
+			if !slices.Contains(all, c) {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
 // choiceFinding asks whether the quietest CPUs can be found here, of a mode
 // whose CPUs can be had at all.
 func choiceFinding(layers isolation.Mode) isolation.Findings {
@@ -137,8 +178,12 @@ func choiceFinding(layers isolation.Mode) isolation.Findings {
 	if err == nil || errors.As(err, &refused) || errors.Is(err, host.ErrUnsupported) {
 		return nil
 	}
+	var included *rank.IncludeError
+	if errors.As(err, &included) {
+		return isolation.Findings{{Mode: layers.Name, Layer: "cpus", Reason: err.Error(), Hint: "include CPUs that can be had", Binding: true}}
+	}
 	return isolation.Findings{{
-		Mode: layers.Name, Layer: "cpus", Reason: err.Error(), Optional: slices.Contains(layers.Optional, "cpus"),
+		Mode: layers.Name, Layer: "cpus", Reason: err.Error(), Optional: layers.LetsGo("cpus"),
 		Hint: `cpus = "quietest" ranks them by /proc/interrupts; name them, or take "rotate"`,
 	}}
 }

@@ -119,9 +119,8 @@ func (w *work) prepareGo(parent context.Context, e *harness.Experiment, expand b
 
 // buildUser is whom git and go run as: the user of the tasks whose mode names
 // nobody. A mode's own user has a right to run what was built, and need not have
-// one to the files that it is built from. Where the tasks go on without layer
-// user, as whoever runs this, so do git and go; where they cannot, nothing is
-// run.
+// one to the files that it is built from. Where the tasks cannot run as that user
+// nothing is run.
 func (w *work) buildUser(e *harness.Experiment) (string, error) {
 	if w.user == "" || len(isolation.Check(isolation.Mode{User: w.user})) == 0 {
 		return w.user, nil
@@ -132,9 +131,6 @@ func (w *work) buildUser(e *harness.Experiment) (string, error) {
 	}
 	if err := refusal(e, findings); err != nil {
 		return "", err
-	}
-	if slices.ContainsFunc(findings, func(f *isolation.Unsupported) bool { return f.Layer == "user" && f.Optional }) {
-		return "", nil
 	}
 	return w.user, nil // which no task runs as, and the builder refuses
 }

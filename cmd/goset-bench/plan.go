@@ -24,9 +24,10 @@ func (a *app) planCommand() *cobra.Command {
 		Use:   "plan EXPERIMENT",
 		Short: "Print what an experiment would do here, and change nothing",
 		Long: `plan prints the treatments of an experiment, how many runs they make, how long
-that will take, what load its conditions start, and which layers cannot be held
-on this machine. Package patterns of Go benchmarks are expanded, as a run would.
-It measures nothing and changes nothing. -runs-as prints every run in its order.`,
+that will take, what load its conditions start, which layers cannot be held on
+this machine, and what an earlier session left changed on it. Package patterns of
+Go benchmarks are expanded, as a run would. It measures nothing and changes
+nothing. -runs-as prints every run in its order.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeExperiments,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,6 +38,7 @@ It measures nothing and changes nothing. -runs-as prints every run in its order.
 	cmd.Flags().StringVar(&runs, "runs-as", "", "also list every run in order: text or csv")
 	addUserFlag(cmd.Flags())
 	cmd.Flags().Bool("best-effort", false, "count layers that cannot be held as warnings")
+	cmd.Flags().String("state", isolation.DefaultState, "folder of the journals, to see what an earlier session left changed")
 	return cmd
 }
 
@@ -84,6 +86,8 @@ func (a *app) plan(cmd *cobra.Command, name string, set []string, runs string) e
 // limits is what this machine cannot do, and the CPUs that it has.
 type limits struct {
 	layers         isolation.Findings
+	caveats        []isolation.Caveat
+	stale          *isolation.StaleError // nil: nothing is known to be left changed
 	loads, kernels []error
 	unlisted       error // why packages cannot be told
 	allowed        cpulist.Set
@@ -99,6 +103,12 @@ func limitsOf(e *harness.Experiment, prefs *preferences) (limits, error) {
 	if here.layers, err = layerFindings(e, bestEffort, taskUser(prefs)); err != nil {
 		return here, err
 	}
+	modes, err := askedModes(e, bestEffort, taskUser(prefs))
+	if err != nil {
+		return here, err
+	}
+	here.caveats = layerCaveats(modes)
+	here.stale = isolation.Stale(isolation.Options{State: prefs.text("state", isolation.DefaultState)})
 	if here.kernels, err = kernelFindings(e); err != nil {
 		return here, err
 	}
@@ -112,6 +122,8 @@ func limitsOf(e *harness.Experiment, prefs *preferences) (limits, error) {
 // refuse is the error that a run of the experiment would end with here.
 func (here limits) refuse(e *harness.Experiment) error {
 	switch {
+	case here.stale != nil:
+		return failed(here.stale)
 	case len(here.kernels) > 0:
 		return failed(fmt.Errorf("cannot run experiment %q here:\n%w", e.Name, errors.Join(here.kernels...)))
 	case here.unlisted != nil:
@@ -119,9 +131,23 @@ func (here limits) refuse(e *harness.Experiment) error {
 	case len(here.loads) > 0:
 		return failed(fmt.Errorf("cannot run experiment %q here: there is no place for the load that it asks for", e.Name))
 	case here.layers.Err() != nil:
-		return failed(fmt.Errorf("cannot hold %s of experiment %q here (-best-effort goes on without)", counted(len(here.layers.Refused()), "layer"), e.Name))
+		return here.refuseLayers(e)
 	}
 	return nil
+}
+
+// refuseLayers counts the layers that a run would be refused for, and says how many
+// of them it can do without.
+func (here limits) refuseLayers(e *harness.Experiment) error {
+	refused, waivable, way := len(here.layers.Refused()), len(here.layers.Waivable()), ""
+	switch waivable {
+	case 0:
+	case refused:
+		way = " (-best-effort goes on without)"
+	default:
+		way = fmt.Sprintf(" (-best-effort goes on without, but not without %s)", strings.Join(here.layers.Binding().Layers(), ", "))
+	}
+	return failed(fmt.Errorf("cannot hold %s of experiment %q here%s", counted(refused, "layer"), e.Name, way))
 }
 
 // withPackages fills in the packages that a pattern like "./..." stands for, as
@@ -178,6 +204,7 @@ func printPlan(out *bufio.Writer, e *harness.Experiment, p *harness.Plan, here l
 	printLoads(out, p, here.allowed)
 	printTimes(out, e, p)
 	printFindings(out, here)
+	printCaveats(out, here.caveats)
 	if runs == "text" {
 		return unprinted(p.WriteText(out))
 	}
@@ -259,5 +286,12 @@ func printFindings(out *bufio.Writer, here limits) {
 			kind = "warning"
 		}
 		fmt.Fprintf(out, "  %s: %v\n", kind, f)
+	}
+}
+
+// printCaveats says of layers that can be held what they do not do.
+func printCaveats(out *bufio.Writer, caveats []isolation.Caveat) {
+	for _, c := range caveats {
+		fmt.Fprintf(out, "  note: layer %q of mode %q: %s\n", c.Layer, c.Mode, c.Text)
 	}
 }

@@ -84,11 +84,11 @@ func addCommandFlags(fs *pflag.FlagSet, f *runFlags) {
 // addRunningFlags are the preferences about how a session behaves.
 func addRunningFlags(fs *pflag.FlagSet) {
 	fs.String("results", defaultResults, "folder below which result folders are made")
-	fs.Bool("best-effort", false, "run without the layers that cannot be held, and say so")
+	fs.Bool("best-effort", false, "run without the layers that cannot be held, and say so; never as another user or on other CPUs than are named")
 	addUserFlag(fs)
 	fs.String("wait", "0s", "how long to wait while another session has this machine, as 10m")
 	fs.String("state", isolation.DefaultState, "folder of the journal that changes to the machine are undone from")
-	fs.String("lock", isolation.DefaultLock, "file whose lock is taken; sessions in containers can share one")
+	fs.String("lock", isolation.DefaultLock, "existing file whose lock is taken; sessions in containers can share one")
 	fs.Bool("watch", false, "on a terminal: show the table and a strip of the runs while they come")
 	fs.Bool("quiet", false, "no progress; the table alone")
 	fs.String("color", "auto", "auto, always or never")

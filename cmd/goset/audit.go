@@ -29,12 +29,17 @@ every source of the telemetry 1,000 times from another CPU. Interrupts on the
 first one that come with the reading are the source's. A control that interrupts
 every CPU must be seen, which needs root; without it nothing is proven.
 
-What was found silent is remembered for this kernel: goset polls no source that
-is neither known to be silent on this kernel nor found so by an audit.`,
+What was found silent is remembered for this kernel, in goset/audit.json below
+$XDG_STATE_HOME (~/.local/state when that is not set): goset polls no source that
+is neither known to be silent on this kernel nor found so by an audit of the same
+user.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.audit(cmd.Context(), reads) },
 	}
 	cmd.Flags().IntVar(&reads, "reads", reads, "how often each source is read")
+	a.opt.addOutput(cmd.Flags())
+	a.opt.addState(cmd.Flags())
+	a.opt.addChoice(cmd.Flags())
 	a.opt.addMachine(cmd.Flags())
 	return cmd
 }
@@ -43,9 +48,6 @@ is neither known to be silent on this kernel nor found so by an audit.`,
 func spin() []string { return []string{"/bin/sh", "-c", "while :; do :; done"} }
 
 func (a *app) audit(parent context.Context, reads int) error {
-	if a.opt.sysroot != "" {
-		return usagef("cannot audit another machine: leave -sysroot out")
-	}
 	if reads < 1 {
 		return usagef("cannot read %d times: -reads must be 1 or more", reads)
 	}

@@ -81,6 +81,7 @@ func (a *app) root() *cobra.Command {
 		Example: `  goset -- ./task                      # one quiet CPU, no root
   goset -n 5 -- ./task                 # five CPUs, one shared mask
   sudo goset -n 1 -cgroup -steer -fence -- ./task
+  sudo goset -n 1 -cgroup -steer -plan # what that would change, without doing it
   goset                                # what is this machine, and what can be done on it`,
 		Version:           cli.Version(),
 		SilenceErrors:     true,
@@ -92,8 +93,11 @@ func (a *app) root() *cobra.Command {
 	root.SetVersionTemplate("goset {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.SetGlobalNormalizationFunc(dashes)
-	a.opt.addShared(root.PersistentFlags())
-	a.opt.addChoice(root.PersistentFlags())
+	a.opt.addOutput(root.Flags())
+	a.opt.addSysroot(root.Flags())
+	a.opt.addState(root.Flags())
+	a.opt.addCount(root.Flags())
+	a.opt.addChoice(root.Flags())
 	a.opt.addLayers(root.Flags())
 	a.opt.addTask(root.Flags())
 	root.AddCommand(a.rankCommand(), a.auditCommand(), a.restoreCommand(), a.guardCommand())
@@ -130,6 +134,8 @@ func (a *app) dispatch(cmd *cobra.Command, args []string) error {
 	case dash < 0 && len(args) > 0, dash > 0:
 		return usagef("unknown command %q%s; a command to run stands after --: goset -- %s",
 			args[0], cli.Nearest(args[0], names(cmd)), args[0])
+	case a.opt.plan:
+		return a.plan(cmd, args)
 	case dash == 0 && len(args) == 0:
 		return usagef("cannot run: no command after --")
 	case a.opt.shell && dash == 0:

@@ -23,6 +23,7 @@ type options struct {
 	mode       isolation.Mode
 	bestEffort bool
 	shell      bool
+	plan       bool // nothing is run
 	// sample is how long the CPUs are watched; 0: not, their counts since boot
 	// decide.
 	sample   time.Duration
@@ -39,18 +40,30 @@ type options struct {
 	wait        time.Duration
 }
 
-// addShared adds the flags about what is read and how it is shown.
-func (o *options) addShared(fs *pflag.FlagSet) {
+// addOutput adds the flags about how things are shown.
+func (o *options) addOutput(fs *pflag.FlagSet) {
 	fs.StringVar(&o.json, "json", "", "write everything as JSON to `FILE`; - is stdout")
-	fs.StringVar(&o.state, "state", isolation.DefaultState, "`FOLDER` of the journals that changes to the machine are undone from")
 	fs.StringVar(&o.color, "color", "auto", "auto, always or never")
+}
+
+// addSysroot adds the flag about whose files are read.
+func (o *options) addSysroot(fs *pflag.FlagSet) {
 	fs.StringVar(&o.sysroot, "sysroot", "", "read another machine's /proc and /sys below `DIR`; to show and rank only")
+}
+
+// addState adds the flag about where journals lie.
+func (o *options) addState(fs *pflag.FlagSet) {
+	fs.StringVar(&o.state, "state", isolation.DefaultState, "`FOLDER` of the journals that changes to the machine are undone from")
+}
+
+// addCount adds the flag about how many CPUs are chosen.
+func (o *options) addCount(fs *pflag.FlagSet) {
+	fs.IntVarP(&o.mode.N, "n", "n", 1, "number of CPUs")
 }
 
 // addChoice adds the flags that bind the choice of the CPUs.
 func (o *options) addChoice(fs *pflag.FlagSet) {
 	m := &o.mode
-	fs.IntVarP(&m.N, "n", "n", 1, "number of CPUs")
 	fs.StringVar(&m.Include, "include", "", "`CPULIST` to take first, isolated CPUs too")
 	fs.StringVar(&m.Exclude, "exclude", "", "`CPULIST` never to take")
 	fs.StringVar(&m.NUMA, "numa", "", "take all CPUs from node `N`, or from one node (auto)")
@@ -63,11 +76,12 @@ func (o *options) addChoice(fs *pflag.FlagSet) {
 func (o *options) addTask(fs *pflag.FlagSet) {
 	fs.StringVar(&o.mode.CPUs, "cpus", "", "take this `CPULIST` and choose nothing")
 	fs.BoolVar(&o.shell, "shell", false, "run $SHELL in the place of a command")
+	fs.BoolVar(&o.plan, "plan", false, "say what would be done to this machine, with or without a command, and do nothing")
 	fs.DurationVar(&o.interval, "interval", 100*time.Millisecond, "how often to poll while the command runs; 0: before and after only")
 	fs.StringVar(&o.report, "report", "", "write the report to `FILE` and not to stderr; - is stdout")
-	fs.BoolVar(&o.quiet, "quiet", false, "no report on stderr")
-	fs.BoolVar(&o.bestEffort, "best-effort", false, "go on without the layers that cannot be held, and say so")
-	fs.StringSliceVar(&o.mode.Optional, "optional", nil, "`LAYERS` to go on without when they cannot be held")
+	fs.BoolVar(&o.quiet, "quiet", false, "no report on stderr; what was not held is said all the same")
+	fs.BoolVar(&o.bestEffort, "best-effort", false, "go on without the layers that cannot be held, and say so; never as another -user or on other -cpus")
+	fs.StringSliceVar(&o.mode.Optional, "optional", nil, "`LAYERS` to go on without when they cannot be held; not user, not cpus")
 	o.addMachine(fs)
 	fs.StringVar(&o.interrupts, "interrupts", "", "show interrupts from `FILE`; without a command only")
 }
@@ -75,15 +89,15 @@ func (o *options) addTask(fs *pflag.FlagSet) {
 // addMachine adds the flags about taking the machine.
 func (o *options) addMachine(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.wait, "wait", 0, "how long to wait while another session has this machine, as 10m")
-	fs.StringVar(&o.lock, "lock", isolation.DefaultLock, "`FILE` whose lock is taken: by layers that change the machine alone, else together with others like it")
+	fs.StringVar(&o.lock, "lock", isolation.DefaultLock, "existing `FILE` whose lock is taken: by layers that change the machine alone, else together with others like it")
 }
 
 // addLayers adds a flag for every layer, named as its key in a mode.
 func (o *options) addLayers(fs *pflag.FlagSet) {
 	m := &o.mode
-	fs.StringVar(&m.Cgroup, "cgroup", "", "keep others off by a cpuset partition: true (the strongest that holds), member, root or isolated")
+	fs.StringVar(&m.Cgroup, "cgroup", "", "give the command a cpuset of its own; with cgroup version 2 a partition, which keeps others off: true (the strongest that holds), member (keeps nobody off), root or isolated; with version 1 only -shield keeps others off")
 	fs.Lookup("cgroup").NoOptDefVal = "true"
-	fs.BoolVar(&m.Shield, "shield", false, "move other tasks off the CPUs")
+	fs.BoolVar(&m.Shield, "shield", false, "with cgroup version 1: move other tasks off the CPUs")
 	fs.BoolVar(&m.Fence, "fence", false, "keep others off the SMT siblings, too")
 	optional(fs, &m.Nice, "nice", "", "nice value of the command, -20 to 19", strconv.Atoi)
 	fs.IntVar(&m.FIFO, "fifo", 0, "real-time priority of the command, 1 to 99")
@@ -151,13 +165,9 @@ func (w *words) String() string        { return strings.Join(*w, " ") }
 func (w *words) Set(text string) error { *w = strings.Fields(text); return nil }
 func (w *words) Type() string          { return "command" }
 
-// modeName is how messages call what the flags ask for.
-const modeName = "goset"
-
-// asked is the mode that the flags ask for.
+// asked is the mode that the flags ask for. It has no name.
 func (o *options) asked() isolation.Mode {
 	m := o.mode
-	m.Name = modeName
 	m.Sample = o.sample
 	if m.User == "" {
 		// Root is not the command's to have when it is only goset that needs it.
@@ -215,15 +225,20 @@ func (o *options) setKeys(flags *pflag.FlagSet) error {
 	return errors.Join(errs...)
 }
 
-// keyOf is the key of a mode behind a flag: stable_env behind -stable-env.
-func keyOf(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
-
-// checkOptional refuses to let go of what was not asked for: it is a layer
-// misspelt, or forgotten.
+// checkOptional refuses to let go of what was not asked for, which is a layer
+// misspelt or forgotten, and of what no task goes without.
 func (o *options) checkOptional() error {
-	asked := append([]string{"cpus"}, o.asked().BestEffort().Optional...)
+	mode := o.asked()
+	asked := mode.BestEffort().Optional
 	for i, name := range o.mode.Optional {
 		o.mode.Optional[i] = keyOf(name)
+		why := mode.Binding(keyOf(name))
+		if why == "" && name == "cpus" {
+			why = "a command that is not pinned needs no goset"
+		}
+		if why != "" {
+			return usagef("cannot use -optional %s: %s", name, why)
+		}
 		if !slices.Contains(asked, keyOf(name)) {
 			return usagef("cannot use -optional %s%s: it must name a layer that is asked for", name, cli.Nearest(keyOf(name), asked))
 		}
@@ -245,6 +260,8 @@ func (o *options) checkTask() error {
 		return usagef("cannot use -quiet with -report %s: give one of them", o.report)
 	case o.json == "-" && o.report == "-":
 		return usagef("cannot write both -json and -report to stdout: give one of them a file")
+	case o.json != "" && o.json == o.report:
+		return usagef("cannot write both -json and -report to %s: give each a file", o.json)
 	}
 	return nil
 }

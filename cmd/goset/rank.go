@@ -34,6 +34,10 @@ which goset would take them, each with its reason. It changes nothing.`,
 			return a.rankOnce(cmd.Context(), a.stdout)
 		},
 	}
+	a.opt.addOutput(cmd.Flags())
+	a.opt.addSysroot(cmd.Flags())
+	a.opt.addCount(cmd.Flags())
+	a.opt.addChoice(cmd.Flags())
 	cmd.Flags().BoolVar(&watch, "watch", false, "again and again, until interrupted")
 	return cmd
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"goset/cpulist"
@@ -101,10 +102,19 @@ func (t *task) newReport(res harness.Result, w *watch) *taskReport {
 	}
 	for _, state := range res.Layers {
 		if !state.Held {
-			r.warn("layer %q was not held: %s", state.Layer, state.Note)
+			r.warn("%s", unheld(state))
+		}
+		// What stands in the row of the layer is not said twice.
+		if state.Warning != "" && !strings.Contains(state.Note, state.Warning) {
+			r.warn("%s: %s", layerName(state.Layer), state.Warning)
 		}
 	}
 	return r
+}
+
+// unheld says why a layer was not held.
+func unheld(s isolation.LayerState) string {
+	return fmt.Sprintf("%s was not held: %s", layerName(s.Layer), s.Note)
 }
 
 func (r *taskReport) warn(format string, args ...any) {

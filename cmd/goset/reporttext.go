@@ -230,7 +230,7 @@ func (p *page) run(r *taskReport) {
 	var lines []line
 	for _, s := range run.Layers {
 		var l line
-		l.add(s.Layer, texttab.Left, faint)
+		l.add(flagOf(s.Layer), texttab.Left, faint)
 		l.left("asked " + s.Asked)
 		held, color := "held", green
 		if !s.Held {

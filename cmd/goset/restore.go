@@ -9,7 +9,7 @@ import (
 )
 
 func (a *app) restoreCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "restore",
 		Short: "Undo what an ended goset left changed on this machine",
 		Long: `restore replays the journals that ended sessions left behind, backwards: every
@@ -17,14 +17,16 @@ value that is still as the session set it gets its old one back; what somebody
 else has changed since is reported and left.
 
 It is only needed when goset and its guard were both killed. Then the next start
-refuses, and names it.`,
+says so, and refuses to change more. Root's journals need root: sudo goset restore.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return a.restore() },
 	}
+	a.opt.addState(cmd.Flags())
+	return cmd
 }
 
 func (a *app) restore() error {
-	healed, err := isolation.Restore(isolation.Options{State: a.opt.state, Say: a.say})
+	healed, err := isolation.Restore(isolation.Options{State: a.opt.state, Say: a.say, Tool: tool})
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"strconv"
 	"testing"
 
@@ -46,6 +47,8 @@ func TestScripts(t *testing.T) {
 			switch cond {
 			case "root":
 				return os.Geteuid() == 0, nil
+			case "unshare":
+				return exec.Command("unshare", "-m", "true").Run() == nil, nil
 			case "cpus2":
 				allowed, err := isolation.Allowed()
 				return err == nil && allowed.Len() > 1, nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,7 @@ import (
 // open takes the machine, for this command alone when a layer is going to change
 // it. Commands that are only pinned may run side by side.
 func (t *task) open(ctx context.Context) error {
-	o := isolation.Options{State: t.opt.state, Lock: t.opt.lock, Wait: t.opt.wait, Say: t.say, Tool: "goset"}
+	o := isolation.Options{State: t.opt.state, Lock: t.opt.lock, Wait: t.opt.wait, Say: t.say, Tool: tool}
 	if !t.mode.ChangesMachine() {
 		return t.visit(ctx, o)
 	}
@@ -30,12 +31,19 @@ func (t *task) open(ctx context.Context) error {
 	return nil
 }
 
+// tool is how messages call this program.
+const tool = "goset"
+
 // visit keeps experiments from starting while the command runs, and it from
 // running beside one.
 func (t *task) visit(ctx context.Context, o isolation.Options) error {
 	v, err := isolation.NewVisit(ctx, o)
 	if _, locked := errors.AsType[*isolation.LockedError](err); locked || ctx.Err() != nil {
 		return err
+	}
+	// Who changes nothing may run on a machine that is not as it was, and is told.
+	if t.stale = isolation.Stale(o); t.stale != nil {
+		t.say("warning: " + t.stale.Left())
 	}
 	if err != nil {
 		// Where the file is not to be had (a bare container) nobody can take
@@ -61,7 +69,7 @@ func (t *task) closing(err error) error {
 	cerr = errors.Join(cerr, t.runner.Close())
 	if t.ran && cerr != nil {
 		t.say(cerr.Error())
-		return err
+		return cmp.Or(err, error(&exitError{code: exitFailed}))
 	}
 	return errors.Join(err, cerr)
 }

@@ -30,6 +30,7 @@ type machine struct {
 	Cgroups    *host.Cgroups     `json:"cgroups"`
 	// Leftovers are what earlier runs did not undo; null: not looked for.
 	Leftovers []string      `json:"leftovers"`
+	undo      string        // how they are undone
 	Layers    []layerReport `json:"layers,omitempty"`
 	Sources   []host.Off    `json:"sources_off,omitempty"`
 	Errors    []string      `json:"errors,omitempty"`
@@ -75,6 +76,8 @@ type layerReport struct {
 	Available bool   `json:"available"`
 	Reason    string `json:"reason,omitempty"`
 	Hint      string `json:"hint,omitempty"`
+	// Note is what is worth knowing about a layer that is available.
+	Note string `json:"note,omitempty"`
 }
 
 // show is goset without a command.
@@ -206,10 +209,19 @@ func (a *app) addLocal(m *machine) {
 	}
 	_, m.Sources = host.Local.Silent(proven())
 	m.Leftovers = a.leftovers()
+	m.undo = (&isolation.StaleError{State: a.opt.state, Tool: tool}).Undo()
 	for _, mode := range everyLayer() {
 		layer := layerReport{Layer: mode.Name, Available: true}
 		for _, f := range isolation.Check(mode) {
-			layer.Available, layer.Reason, layer.Hint = false, f.Reason, f.Hint
+			if f.Layer != layer.Layer {
+				continue // of what it stands on
+			}
+			layer.Available, layer.Reason, layer.Hint = false, f.Reason, inFlags(f.Hint)
+		}
+		for _, c := range isolation.Caveats(mode) {
+			if c.Layer == layer.Layer {
+				layer.Note = c.Text
+			}
 		}
 		m.Layers = append(m.Layers, layer)
 	}

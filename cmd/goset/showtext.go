@@ -139,7 +139,7 @@ func (m *machine) leftovers() string {
 	if len(m.Leftovers) == 0 {
 		return "none"
 	}
-	return strings.Join(m.Leftovers, "; ") + ": goset restore"
+	return strings.Join(m.Leftovers, "; ") + ": " + m.undo
 }
 
 func (m *machine) state() []string {
@@ -191,10 +191,10 @@ func (p *page) layers(layers []layerReport) {
 	var lines []line
 	for _, l := range layers {
 		var row line
-		row.left("-" + l.Layer)
+		row.left(layerName(l.Layer))
 		if l.Available {
 			row.add("available", texttab.Left, green)
-			row.left("")
+			row.left(l.Note)
 		} else {
 			row.add("not here", texttab.Left, amber)
 			text := l.Reason

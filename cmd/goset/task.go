@@ -33,7 +33,10 @@ type task struct {
 	// leave ends what is a visit then.
 	session *isolation.Session
 	leave   func() error
-	ran     bool // its exit status is goset's, whatever fails afterwards
+	// stale is what earlier sessions left changed; nil: nothing is known.
+	stale   *isolation.StaleError
+	outputs outputs
+	ran     bool // its exit status is goset's, but for 0 when something fails afterwards
 
 	ranking   rank.Ranking
 	selection rank.Selection
@@ -68,13 +71,25 @@ func (a *app) task(cmd *cobra.Command, argv []string) (err error) {
 	if err := t.runner.Find(t.job()); err != nil {
 		return startFailure(err)
 	}
+	if t.outputs, err = t.opt.openOutputs(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.outputs.close()) }()
 	if err := t.open(ctx); err != nil {
 		return t.or(t.ratherRefused(err))
 	}
 	if err := t.choose(ctx); err != nil {
-		return t.or(err)
+		return t.or(t.blamed(err))
 	}
 	return t.execute(color)
+}
+
+// blamed adds to why a command cannot run what may have brought it about.
+func (t *task) blamed(err error) error {
+	if _, usage := errors.AsType[usageError](err); usage || t.stale == nil {
+		return err
+	}
+	return fmt.Errorf("%w\nWhat an earlier session left changed may be why; undo it first: %s", err, t.stale.Undo())
 }
 
 // or is the end by a signal, or else the error.
@@ -113,10 +128,17 @@ func (t *task) admit() error {
 		t.mode = t.mode.BestEffort()
 	}
 	t.findings = check(t.mode)
-	if err := t.findings.Err(); err != nil {
-		return fmt.Errorf("cannot run %q here:\n%w\nRun it without them: -best-effort, or -optional %s", t.argv[0], err, t.findings.Refused()[0].Layer)
+	if f := t.findings.Refused(); len(f) > 0 {
+		return fmt.Errorf("cannot run %q here:\n%s%s", t.argv[0], refused(f), wayOut(t.findings))
 	}
 	return nil
+}
+
+// warn says what the command runs without.
+func (t *task) warn() {
+	for _, f := range t.findings.Warnings() {
+		t.say(fmt.Sprintf("warning: %s; going on without it", refusedLayer(f)))
+	}
 }
 
 // ratherRefused is the better answer to somebody who cannot have the machine
@@ -134,6 +156,7 @@ func (t *task) choose(ctx context.Context) error {
 	if err := t.admit(); err != nil {
 		return err
 	}
+	t.warn()
 	if named != "" {
 		return t.take(named)
 	}
@@ -233,13 +256,17 @@ func (t *task) execute(color bool) error {
 	// The task is ended by signals, which are passed on, and by nothing else.
 	res, err := t.runner.Execute(context.Background(), job)
 	if res.Start.IsZero() {
-		return startFailure(err)
+		return startFailure(worded(err))
 	}
 	t.ran = true
-	for _, problem := range []error{err, watch.failed, t.report(res, watch, color)} {
+	unreported := t.report(res, watch, color)
+	for _, problem := range []error{err, watch.failed, unreported} {
 		if problem != nil {
-			fmt.Fprintf(t.stderr, "goset: %v\n", problem)
+			t.say(problem.Error())
 		}
+	}
+	if res.Exit == 0 && (err != nil || unreported != nil) {
+		return &exitError{code: exitFailed} // said above
 	}
 	if res.Exit != 0 {
 		return &exitError{code: res.Exit}
@@ -247,33 +274,25 @@ func (t *task) execute(color bool) error {
 	return nil
 }
 
-// report makes the report, if anybody wants it.
+// report makes the report, and says what was not held to who does not see it.
 func (t *task) report(res harness.Result, w *watch, color bool) error {
+	if t.opt.quiet || t.opt.report != "" {
+		t.sayUnheld(res.Layers)
+	}
 	if t.opt.quiet && t.opt.json == "" {
 		return nil
 	}
 	return t.write(t.newReport(res, w), color)
 }
 
-// write writes the report to where the flags say.
-func (t *task) write(r *taskReport, color bool) error {
-	var errs []error
-	if t.opt.json != "" {
-		errs = append(errs, writeTo(t.opt.json, t.stdout, func(w io.Writer) error { return writeJSON(w, r) }))
-	}
-	text := func(color bool) func(io.Writer) error {
-		return func(w io.Writer) error {
-			_, err := io.WriteString(w, r.text(color))
-			return err
+// sayUnheld says what was not held, but for what warn has said.
+func (t *task) sayUnheld(layers []isolation.LayerState) {
+	said := t.findings.Warnings().Layers()
+	for _, s := range layers {
+		if !s.Held && !(s.Optional && slices.Contains(said, s.Layer)) {
+			t.say("warning: " + unheld(s))
 		}
 	}
-	switch {
-	case t.opt.report != "":
-		errs = append(errs, writeTo(t.opt.report, t.stdout, text(false)))
-	case !t.opt.quiet:
-		errs = append(errs, text(color)(t.stderr))
-	}
-	return errors.Join(errs...)
 }
 
 // writeTo writes a file, or stdout for "-".

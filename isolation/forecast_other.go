@@ -1,0 +1,8 @@
+//go:build !linux
+
+package isolation
+
+import "goset/cpulist"
+
+// Foresee fails: there is no layer here that changes the machine.
+func Foresee(Mode, cpulist.Set) (Forecast, error) { return nil, noSession() }
