@@ -158,11 +158,15 @@ func (a *app) runTrial(cmd *cobra.Command, prefs *preferences, src source, t *tr
 	if err := w.admit(e); err != nil {
 		return err
 	}
-	dir, err := resultFolder(t.output, prefs.text("results", defaultResults), e.Name+t.suffix, time.Now())
+	results := prefs.text("results", defaultResults)
+	dir, err := resultFolder(t.output, results, e.Name+t.suffix, time.Now())
 	if err != nil {
 		return err
 	}
 	s := w.session(e, dir)
+	if t.output == "" && results == defaultResults {
+		s.Ignored = results
+	}
 	s.Plan, s.Provenance = plan, provenance(src, opt)
 	return w.execute(cmd.Context(), t.table, func(ctx context.Context) (harness.Summary, error) {
 		return harness.Execute(ctx, s)
