@@ -164,11 +164,11 @@ func printPlan(out *bufio.Writer, e *harness.Experiment, p *harness.Plan, here l
 	if e.Title != "" {
 		fmt.Fprintf(out, ": %s", e.Title)
 	}
-	fmt.Fprintf(out, "\n%s × %s", counted(len(p.Treatments), "treatment"), counted(e.Plan.Blocks(), "run"))
+	each := counted(e.Plan.Blocks(), "run")
 	if e.Plan.Warmup > 0 {
-		fmt.Fprintf(out, " + %d warm-up", e.Plan.Warmup)
+		each = fmt.Sprintf("(%s + %d warm-up)", each, e.Plan.Warmup)
 	}
-	fmt.Fprintf(out, " = %s, %s, seed %d\n", counted(len(p.Runs), "run"), e.Plan.Order, p.Seed)
+	fmt.Fprintf(out, "\n%s × %s = %s, %s, seed %d\n", counted(len(p.Treatments), "treatment"), each, counted(len(p.Runs), "run"), e.Plan.Order, p.Seed)
 	if u := e.Plan.Until; u != nil {
 		fmt.Fprintf(out, "ends early, from round %d on, when the intervals hold %s\n", e.Plan.Runs, u.Words())
 	}
