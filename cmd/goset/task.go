@@ -261,17 +261,17 @@ func (t *task) write(r *taskReport, color bool) error {
 	if t.opt.json != "" {
 		errs = append(errs, writeTo(t.opt.json, t.stdout, func(w io.Writer) error { return writeJSON(w, r) }))
 	}
-	text := func(color bool) func(io.Writer) error {
+	text := func(p *page) func(io.Writer) error {
 		return func(w io.Writer) error {
-			_, err := io.WriteString(w, r.text(color))
+			_, err := io.WriteString(w, r.text(p))
 			return err
 		}
 	}
 	switch {
 	case t.opt.report != "":
-		errs = append(errs, writeTo(t.opt.report, t.stdout, text(false)))
+		errs = append(errs, writeTo(t.opt.report, t.stdout, text(&page{})))
 	case !t.opt.quiet:
-		errs = append(errs, text(color)(t.stderr))
+		errs = append(errs, text(&page{color: color, width: cli.Width(t.stderr)})(t.stderr))
 	}
 	return errors.Join(errs...)
 }
