@@ -130,7 +130,8 @@ type loop struct {
 	extractors map[string]Extractor // by workload
 	// perTreatment holds the extractors of Go benchmarks; nil for others.
 	perTreatment []Extractor
-	jobs         []Job // by treatment, without CPUs
+	jobs         []Job      // by treatment, without CPUs
+	doubts       [][]string // by treatment; see Treatment.Doubts
 	cpus         cpuPlan
 	known        known
 	done         []runState // by run
@@ -187,6 +188,10 @@ func newLoop(s Session) (*loop, error) {
 	}
 	jobs, err := l.makeJobs()
 	l.jobs = jobs
+	caches := CachesOf(s.Provenance.Host)
+	for i := range s.Plan.Treatments {
+		l.doubts = append(l.doubts, s.Plan.Treatments[i].Doubts(caches))
+	}
 	errs = append(errs, err, l.cpus.check(), l.checkLoads())
 	return l, errors.Join(errs...)
 }

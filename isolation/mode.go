@@ -69,6 +69,10 @@ type Unsupported struct {
 	// and print, not the end of the run.
 	Optional bool
 
+	// Room is how many CPUs there are to choose from, of a layer "cpus" that asks
+	// for more; nil for all else.
+	Room *int
+
 	asked string // what the mode asked of the layer
 }
 

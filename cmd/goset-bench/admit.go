@@ -38,6 +38,13 @@ func (w *work) admit(e *harness.Experiment) error {
 	if faults := loadFaults(e, w.allowed); len(faults) > 0 {
 		return failed(fmt.Errorf("cannot run experiment %q here:\n%w", e.Name, errors.Join(faults...)))
 	}
+	doubts, err := doubtsOf(e)
+	if err != nil {
+		return err
+	}
+	for _, text := range doubts.warnings {
+		w.say("warning: " + text)
+	}
 	w.isolation.Share(e.Plan.Sticky)
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"goset/cpulist"
 	"goset/harness"
 	"goset/isolation"
+	"goset/report"
 )
 
 func (a *app) planCommand() *cobra.Command {
@@ -86,6 +87,7 @@ type limits struct {
 	layers         isolation.Findings
 	loads, kernels []error
 	unlisted       error // why packages cannot be told
+	doubts         doubts
 	allowed        cpulist.Set
 }
 
@@ -106,7 +108,8 @@ func limitsOf(e *harness.Experiment, prefs *preferences) (limits, error) {
 		return here, failed(err)
 	}
 	here.loads = loadFaults(e, here.allowed)
-	return here, nil
+	here.doubts, err = doubtsOf(e)
+	return here, err
 }
 
 // refuse is the error that a run of the experiment would end with here.
@@ -175,9 +178,18 @@ func printPlan(out *bufio.Writer, e *harness.Experiment, p *harness.Plan, here l
 	if e.Controlled() {
 		fmt.Fprintf(out, "control: %q runs a second time in every block as %q (plan.control = false leaves it out)\n", e.Plan.Baseline, e.Plan.Baseline+harness.ControlSuffix)
 	}
+	for i := range e.Modes {
+		fmt.Fprintf(out, "mode %q: %s\n", e.Modes[i].Name, report.ModeWords(&e.Modes[i]))
+	}
 	printLoads(out, p, here.allowed)
 	printTimes(out, e, p)
+	for _, text := range here.doubts.places {
+		fmt.Fprintln(out, text)
+	}
 	printFindings(out, here)
+	for _, text := range here.doubts.warnings {
+		fmt.Fprintf(out, "warning: %s\n", text)
+	}
 	if runs == "text" {
 		return unprinted(p.WriteText(out))
 	}

@@ -43,7 +43,9 @@ Records are written run by run into a result folder; an interrupted experiment
 goes on with "goset-bench resume DIR".
 
 After "--" stands any command: it is measured without a file, under the modes
-that -modes names.`,
+that -modes names.
+
+` + modesHelp,
 		Example: `  goset-bench run quickstart
   goset-bench run published -set plan.idle=0s -set mode.goset.n=2
   goset-bench run -runs 10 -idle 5s -modes unpinned,taskset,goset -- ./task arg`,
