@@ -18,12 +18,12 @@ import (
 // admit refuses an experiment with a kernel that cannot run or a layer that
 // cannot be held here, all of them by name, before anything runs.
 func (w *work) admit(e *harness.Experiment) error {
-	kernels, err := kernelFindings(e)
+	missing, err := missingFrom(e, w.bestEffort, w.user)
 	if err != nil {
 		return err
 	}
-	if len(kernels) > 0 {
-		return failed(fmt.Errorf("cannot run experiment %q here:\n%w", e.Name, errors.Join(kernels...)))
+	if len(missing) > 0 {
+		return failed(fmt.Errorf("cannot run experiment %q here:\n%w", e.Name, errors.Join(missing...)))
 	}
 	findings, err := layerFindings(e, w.bestEffort, w.user)
 	if err != nil {
@@ -57,6 +57,21 @@ func refusal(e *harness.Experiment, findings isolation.Findings) error {
 		return nil
 	}
 	return failed(fmt.Errorf("cannot run experiment %q here:\n%w\nRun it without them: -best-effort, or %s", e.Name, err, withoutLayers(findings)))
+}
+
+// missingFrom says which kernels and commands of an experiment cannot be run
+// here.
+func missingFrom(e *harness.Experiment, bestEffort bool, user string) ([]error, error) {
+	kernels, err := kernelFindings(e)
+	if err != nil {
+		return nil, err
+	}
+	treatments, err := e.Treatments()
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	s := harness.Session{Experiment: e, Self: kernelArgv(), Env: os.Environ(), User: user, BestEffort: bestEffort}
+	return append(kernels, harness.MissingCommands(&s, treatments)...), nil
 }
 
 // loadFaults asks of every treatment whether its background load has a place

@@ -85,7 +85,7 @@ func (a *app) plan(cmd *cobra.Command, name string, set []string, runs string) e
 // limits is what this machine cannot do, and the CPUs that it has.
 type limits struct {
 	layers         isolation.Findings
-	loads, kernels []error
+	loads, missing []error
 	unlisted       error // why packages cannot be told
 	doubts         doubts
 	allowed        cpulist.Set
@@ -101,7 +101,7 @@ func limitsOf(e *harness.Experiment, prefs *preferences) (limits, error) {
 	if here.layers, err = layerFindings(e, bestEffort, taskUser(prefs)); err != nil {
 		return here, err
 	}
-	if here.kernels, err = kernelFindings(e); err != nil {
+	if here.missing, err = missingFrom(e, bestEffort, taskUser(prefs)); err != nil {
 		return here, err
 	}
 	if here.allowed, err = isolation.Allowed(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
@@ -115,8 +115,8 @@ func limitsOf(e *harness.Experiment, prefs *preferences) (limits, error) {
 // refuse is the error that a run of the experiment would end with here.
 func (here limits) refuse(e *harness.Experiment) error {
 	switch {
-	case len(here.kernels) > 0:
-		return failed(fmt.Errorf("cannot run experiment %q here:\n%w", e.Name, errors.Join(here.kernels...)))
+	case len(here.missing) > 0:
+		return failed(fmt.Errorf("cannot run experiment %q here: %d of the commands and kernels that it names cannot be run", e.Name, len(here.missing)))
 	case here.unlisted != nil:
 		return failed(fmt.Errorf("cannot list the packages of experiment %q here: %w", e.Name, here.unlisted))
 	case len(here.loads) > 0:
@@ -257,6 +257,12 @@ func printLoads(out *bufio.Writer, p *harness.Plan, allowed cpulist.Set) {
 }
 
 func printFindings(out *bufio.Writer, here limits) {
+	if len(here.missing) > 0 {
+		fmt.Fprintln(out, "this machine cannot run:")
+	}
+	for _, err := range here.missing {
+		fmt.Fprintf(out, "  refused: %v\n", err)
+	}
 	if len(here.layers) == 0 && len(here.loads) == 0 {
 		fmt.Fprintln(out, "this machine can hold every layer")
 		return
