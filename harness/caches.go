@@ -190,21 +190,51 @@ func (t *Treatment) streamPlace(c Caches) string {
 }
 
 // Doubts says what is to be known about a kernel's numbers on a machine with
-// these caches, before anything has run. A run carries them as warnings.
-func (t *Treatment) Doubts(c Caches) []string {
+// these caches and so many CPUs (0: not known), before anything has run. A run
+// carries them as warnings.
+func (t *Treatment) Doubts(c Caches, cpus int) []string {
+	var doubts []string
+	for _, text := range []string{t.crowded(cpus), t.smallArrays(c)} {
+		if text != "" {
+			doubts = append(doubts, text)
+		}
+	}
+	return doubts
+}
+
+// crowded says that a kernel's processes are more than its CPUs; "": they are
+// not.
+func (t *Treatment) crowded(cpus int) string {
+	if t.Layers.CPUs != "" {
+		cpus = max(t.Layers.N, 1)
+	}
+	threads := t.integer("threads")
+	if cpus == 0 || threads <= int64(cpus) {
+		return ""
+	}
+	on := "1 CPU"
+	if cpus > 1 {
+		on = fmt.Sprintf("%d CPUs", cpus)
+	}
+	return fmt.Sprintf("%d processes take turns on %s, and every iteration waits for the last of them", threads, on)
+}
+
+// smallArrays says that a stream measures caches; "": it does not, or that is
+// not known.
+func (t *Treatment) smallArrays(c Caches) string {
 	if t.Spec.Kernel != "stream" {
-		return nil
+		return ""
 	}
 	f := t.streamFit(c)
 	if !f.known || f.large() {
-		return nil
+		return ""
 	}
 	what := "partly the bandwidth of " + f.last + ", not of memory alone"
 	if f.inside != "" {
 		what = "the bandwidth of " + f.inside + ", not of memory"
 	}
-	return []string{fmt.Sprintf("MB/s is %s: STREAM asks for arrays of %d times the last-level cache, %s, and these have %s (elements = %d or more)",
-		what, farBeyond, f.last, decimalSize(f.array), f.least)}
+	return fmt.Sprintf("MB/s is %s: STREAM asks for arrays of %d times the last-level cache, %s, and these have %s (elements = %d or more)",
+		what, farBeyond, f.last, decimalSize(f.array), f.least)
 }
 
 // binarySize writes the size of a cache, decimalSize that of data.

@@ -106,7 +106,7 @@ func TestCachesNotKnown(t *testing.T) {
 		if got, want := stream.DataPlace(c), "arrays of 64 B are in a level that cannot be told: the caches are not known here"; got != want {
 			t.Errorf("%s: %q, want %q", facts, got, want)
 		}
-		if got := stream.Doubts(c); got != nil {
+		if got := stream.Doubts(c, 2); got != nil {
 			t.Errorf("%s: %q", facts, got)
 		}
 		chase := kernelTreatment("chase", "kib", "64")
@@ -117,19 +117,36 @@ func TestCachesNotKnown(t *testing.T) {
 }
 
 func TestDoubts(t *testing.T) {
+	pinned := kernelTreatment("jitter", "threads", "2")
+	pinned.Layers = isolation.Mode{CPUs: "rotate"}
+	listed := kernelTreatment("jitter", "threads", "3")
+	listed.Layers = isolation.Mode{CPUs: "4-6", N: 3}
 	for _, tt := range []struct {
 		t    *Treatment
 		want string
 	}{
+		{kernelTreatment("jitter", "threads", "1"), "[]"},
+		{kernelTreatment("jitter", "threads", "2"), "[]"},
+		{kernelTreatment("jitter", "threads", "3"), "[3 processes take turns on 2 CPUs, and every iteration waits for the last of them]"},
+		{pinned, "[2 processes take turns on 1 CPU, and every iteration waits for the last of them]"},
+		{listed, "[]"},
 		{kernelTreatment("jitter", "elements", "1"), "[]"},
 		{kernelTreatment("chase", "kib", "1"), "[]"},
 		{kernelTreatment("stream", "elements", "16000000"), "[]"},
 		{kernelTreatment("stream", "elements", "15999999"), "[MB/s is partly the bandwidth of L3 (32 MiB), not of memory alone: STREAM asks for arrays of 4 times the last-level cache, L3 (32 MiB), and these have 128 MB (elements = 16000000 or more)]"},
 		{kernelTreatment("stream", "elements", "20000"), "[MB/s is the bandwidth of L2 (1 MiB), not of memory: STREAM asks for arrays of 4 times the last-level cache, L3 (32 MiB), and these have 160 kB (elements = 16000000 or more)]"},
 	} {
-		if got := fmt.Sprint(tt.t.Doubts(CachesOf(laptop()))); got != tt.want {
+		if got := fmt.Sprint(tt.t.Doubts(CachesOf(laptop()), 2)); got != tt.want {
 			t.Errorf("%s\nwant %s", got, tt.want)
 		}
+	}
+}
+
+// TestCPUsNotKnown: of a machine that does not say how many there are, nothing
+// is said.
+func TestCPUsNotKnown(t *testing.T) {
+	if got := kernelTreatment("jitter", "threads", "4096").Doubts(Caches{}, 0); got != nil {
+		t.Errorf("%q", got)
 	}
 }
 

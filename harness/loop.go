@@ -190,7 +190,7 @@ func newLoop(s Session) (*loop, error) {
 	l.jobs = jobs
 	caches := CachesOf(s.Provenance.Host)
 	for i := range s.Plan.Treatments {
-		l.doubts = append(l.doubts, s.Plan.Treatments[i].Doubts(caches))
+		l.doubts = append(l.doubts, s.Plan.Treatments[i].Doubts(caches, s.Allowed.Len()))
 	}
 	errs = append(errs, err, l.cpus.check(), l.checkLoads())
 	return l, errors.Join(errs...)

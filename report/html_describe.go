@@ -30,6 +30,9 @@ func describeExperiment(m *harness.Manifest) (workloads, modes []described) {
 	control := slices.ContainsFunc(m.Treatments, func(t harness.Treatment) bool { return isControl(t.Mode, m.Baseline) })
 	for i := range exp.Modes {
 		mode := &exp.Modes[i]
+		if !hasMode(m.Treatments, mode.Name) {
+			continue // all of its treatments are skipped
+		}
 		what := ModeWords(mode)
 		if mode.Name == m.Baseline {
 			what += asBaseline
@@ -68,6 +71,12 @@ func dataPlaces(exp *harness.Experiment, caches harness.Caches) map[string]strin
 
 // maxDataPlaces is how many sizes of one workload are told.
 const maxDataPlaces = 6
+
+// hasMode is true where there are treatments of a mode, and where it is not known
+// which there are.
+func hasMode(treatments []harness.Treatment, name string) bool {
+	return len(treatments) == 0 || slices.ContainsFunc(treatments, func(t harness.Treatment) bool { return t.Mode == name })
+}
 
 // maxDescribed bounds a description in runes: a command can be a page long.
 const maxDescribed = 80

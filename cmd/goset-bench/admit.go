@@ -38,7 +38,7 @@ func (w *work) admit(e *harness.Experiment) error {
 	if faults := loadFaults(e, w.allowed); len(faults) > 0 {
 		return failed(fmt.Errorf("cannot run experiment %q here:\n%w", e.Name, errors.Join(faults...)))
 	}
-	doubts, err := doubtsOf(e)
+	doubts, err := doubtsOf(e, w.allowed)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func refusal(e *harness.Experiment, findings isolation.Findings) error {
 	if err == nil {
 		return nil
 	}
-	return failed(fmt.Errorf("cannot run experiment %q here:\n%w\nRun it without them: -best-effort, or %s", e.Name, err, withoutLayers(findings)))
+	return failed(fmt.Errorf("cannot run experiment %q here:\n%w\n%s", e.Name, err, withoutLayers(e, findings)))
 }
 
 // missingFrom says which kernels and commands of an experiment cannot be run
@@ -98,25 +98,39 @@ func taskUser(prefs *preferences) string {
 	return prefs.text("user", isolation.SudoCaller(os.Getenv, os.Geteuid()))
 }
 
-// withoutLayers are the settings that leave out every refused layer. optional
-// replaces the list of the mode, so that what was optional before stays in it.
-func withoutLayers(findings isolation.Findings) string {
+// withoutLayers says how the experiment can be run without the refused layers.
+// optional replaces the list of the mode, so that what was optional before stays
+// in it. More CPUs than there are cannot be waived: fewer are asked for, or those
+// treatments are left out.
+func withoutLayers(e *harness.Experiment, findings isolation.Findings) string {
 	var modes, settings []string
 	for _, f := range findings.Refused() {
-		if !slices.Contains(modes, f.Mode) {
+		if f.Room == nil && !slices.Contains(modes, f.Mode) {
 			modes = append(modes, f.Mode)
 		}
+	}
+	many, err := modesWithTooMany(e, false)
+	if err != nil {
+		return err.Error()
+	}
+	var left []string
+	for _, t := range many {
+		left, settings = append(left, t.String()), append(settings, t.setting())
 	}
 	for _, mode := range modes {
 		var layers []string
 		for _, f := range findings {
-			if layer := strconv.Quote(f.Layer); f.Mode == mode && !slices.Contains(layers, layer) {
+			if layer := strconv.Quote(f.Layer); f.Mode == mode && f.Room == nil && !slices.Contains(layers, layer) {
 				layers = append(layers, layer)
 			}
 		}
 		settings = append(settings, fmt.Sprintf("-set mode.%s.optional='[%s]'", mode, strings.Join(layers, ", ")))
 	}
-	return strings.Join(settings, " ")
+	effort := "-best-effort"
+	if len(left) > 0 {
+		effort += " (which leaves out " + strings.Join(left, "; ") + ")"
+	}
+	return "Run it without them: " + effort + ", or " + strings.Join(settings, " ")
 }
 
 // layerFindings asks isolation about every mode that the treatments use, and

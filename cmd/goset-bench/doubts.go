@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"goset/cpulist"
 	"goset/harness"
 )
 
@@ -18,7 +19,7 @@ type doubts struct {
 }
 
 // doubtsOf looks at every treatment; what several have in common is said once.
-func doubtsOf(e *harness.Experiment) (doubts, error) {
+func doubtsOf(e *harness.Experiment, allowed cpulist.Set) (doubts, error) {
 	treatments, err := e.Treatments()
 	if err != nil {
 		return doubts{}, &exitError{exitUsage, err}
@@ -36,7 +37,7 @@ func doubtsOf(e *harness.Experiment) (doubts, error) {
 		if place := t.DataPlace(caches); place != "" {
 			add(&d.places, fmt.Sprintf("workload %q: %s", t.Workload, place))
 		}
-		for _, text := range t.Doubts(caches) {
+		for _, text := range t.Doubts(caches, allowed.Len()) {
 			add(&d.warnings, fmt.Sprintf("workload %q: %s", t.Workload, text))
 		}
 		m := &t.Layers

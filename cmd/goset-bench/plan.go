@@ -60,6 +60,10 @@ func (a *app) plan(cmd *cobra.Command, name string, set []string, runs string) e
 	if err != nil {
 		return err
 	}
+	e, left, err := withoutTooMany(e, prefs)
+	if err != nil {
+		return err
+	}
 	p, err := makePlan(e)
 	if err != nil {
 		return err
@@ -68,7 +72,7 @@ func (a *app) plan(cmd *cobra.Command, name string, set []string, runs string) e
 	if err != nil {
 		return err
 	}
-	here.unlisted = unlisted
+	here.unlisted, here.left = unlisted, left
 	out := bufio.NewWriter(a.stdout)
 	if err := printPlan(out, e, p, here, runs); err != nil {
 		return err
@@ -88,6 +92,7 @@ type limits struct {
 	loads, missing []error
 	unlisted       error // why packages cannot be told
 	doubts         doubts
+	left           []string // which treatments are left out
 	allowed        cpulist.Set
 }
 
@@ -108,7 +113,7 @@ func limitsOf(e *harness.Experiment, prefs *preferences) (limits, error) {
 		return here, failed(err)
 	}
 	here.loads = loadFaults(e, here.allowed)
-	here.doubts, err = doubtsOf(e)
+	here.doubts, err = doubtsOf(e, here.allowed)
 	return here, err
 }
 
@@ -179,7 +184,13 @@ func printPlan(out *bufio.Writer, e *harness.Experiment, p *harness.Plan, here l
 		fmt.Fprintf(out, "control: %q runs a second time in every block as %q (plan.control = false leaves it out)\n", e.Plan.Baseline, e.Plan.Baseline+harness.ControlSuffix)
 	}
 	for i := range e.Modes {
-		fmt.Fprintf(out, "mode %q: %s\n", e.Modes[i].Name, report.ModeWords(&e.Modes[i]))
+		name := e.Modes[i].Name
+		if slices.ContainsFunc(p.Treatments, func(t harness.Treatment) bool { return t.Mode == name }) {
+			fmt.Fprintf(out, "mode %q: %s\n", name, report.ModeWords(&e.Modes[i]))
+		}
+	}
+	for _, text := range here.left {
+		fmt.Fprintln(out, text)
 	}
 	printLoads(out, p, here.allowed)
 	printTimes(out, e, p)

@@ -153,6 +153,18 @@ func (a *app) runTrial(cmd *cobra.Command, prefs *preferences, src source, t *tr
 			return err
 		}
 	}
+	left, said, err := leaveOut(e, w.bestEffort)
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		if e, opt, err = src.load(prefs, slices.Concat(t.set, packages), left...); err != nil {
+			return err
+		}
+	}
+	for _, text := range said {
+		w.say("warning: " + text)
+	}
 	plan, err := makePlan(e)
 	if err != nil {
 		return err

@@ -52,6 +52,7 @@ func TestScripts(t *testing.T) {
 			if allowed, err := isolation.Allowed(); err == nil {
 				e.Setenv("FIRST", strconv.Itoa(allowed.First()))
 				e.Setenv("ALLOWED", allowed.String())
+				e.Setenv("MORE", strconv.Itoa(allowed.Len()+1))
 			}
 			if err := os.WriteFile(lock, nil, 0o644); err != nil {
 				return err
