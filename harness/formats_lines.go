@@ -39,7 +39,7 @@ func readPerf(line string, out *formatted) error {
 	rest, summary := f[3:], ""
 	if perfShare().MatchString(rest[0]) {
 		rest = rest[1:] // variance of perf stat -r
-		summary = "perf stat -r prints the means of its runs and not the runs: leave -r out and give --append, once for each run"
+		summary = "perf stat -r prints the means of its runs and not the runs: leave -r out and start it once for each run, with --append"
 	}
 	if len(rest) < 2 {
 		return nil
