@@ -70,6 +70,9 @@ func missingFrom(e *harness.Experiment, bestEffort bool, user string) ([]error, 
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
+	treatments = slices.DeleteFunc(treatments, func(t harness.Treatment) bool {
+		return t.Spec.Kernel != "" && len(t.Layers.Wrap) == 0 // this program starts itself
+	})
 	s := harness.Session{Experiment: e, Self: kernelArgv(), Env: os.Environ(), User: user, BestEffort: bestEffort}
 	return append(kernels, harness.MissingCommands(&s, treatments)...), nil
 }

@@ -30,7 +30,10 @@ func doubtsOf(e *harness.Experiment, allowed cpulist.Set) (doubts, error) {
 			*to = append(*to, text)
 		}
 	}
-	caches := harness.CachesOf(hostFacts())
+	var caches harness.Caches
+	if slices.ContainsFunc(treatments, func(t harness.Treatment) bool { return t.DataPlace(caches) != "" }) {
+		caches = harness.CachesOf(hostFacts()) // of no use to all others
+	}
 	asked := map[string]bool{} // which CPUs and how many of them
 	for i := range treatments {
 		t := &treatments[i]

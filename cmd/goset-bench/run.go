@@ -144,26 +144,8 @@ func (a *app) runTrial(cmd *cobra.Command, prefs *preferences, src source, t *tr
 	}
 	defer w.close()
 	w.after = t.after
-	packages, err := w.prepareGo(cmd.Context(), e, true)
-	if err != nil {
+	if e, opt, err = w.fitted(cmd.Context(), prefs, src, t.set, e, opt); err != nil {
 		return err
-	}
-	if len(packages) > 0 {
-		if e, opt, err = src.load(prefs, slices.Concat(t.set, packages)); err != nil {
-			return err
-		}
-	}
-	left, said, err := leaveOut(e, w.bestEffort)
-	if err != nil {
-		return err
-	}
-	if len(left) > 0 {
-		if e, opt, err = src.load(prefs, slices.Concat(t.set, packages), left...); err != nil {
-			return err
-		}
-	}
-	for _, text := range said {
-		w.say("warning: " + text)
 	}
 	plan, err := makePlan(e)
 	if err != nil {
@@ -185,6 +167,33 @@ func (a *app) runTrial(cmd *cobra.Command, prefs *preferences, src source, t *tr
 	return w.execute(cmd.Context(), t.table, func(ctx context.Context) (harness.Summary, error) {
 		return harness.Execute(ctx, s)
 	})
+}
+
+// fitted is an experiment as it is run here: with packages for their patterns,
+// and without treatments that take more CPUs than there are, where that is
+// allowed.
+func (w *work) fitted(ctx context.Context, prefs *preferences, src source, set []string, e *harness.Experiment, opt harness.LoadOptions) (*harness.Experiment, harness.LoadOptions, error) {
+	packages, err := w.prepareGo(ctx, e, true)
+	if err != nil {
+		return nil, opt, err
+	}
+	set = slices.Concat(set, packages)
+	if len(packages) > 0 {
+		if e, opt, err = src.load(prefs, set); err != nil {
+			return nil, opt, err
+		}
+	}
+	left, said, err := leaveOut(e, w.bestEffort)
+	if err != nil {
+		return nil, opt, err
+	}
+	for _, text := range said {
+		w.say("warning: " + text)
+	}
+	if len(left) > 0 {
+		return src.load(prefs, set, left...)
+	}
+	return e, opt, nil
 }
 
 // chooseSource tells an experiment from a command behind "--".
