@@ -110,6 +110,9 @@ type formatted struct {
 	name  string
 	found int
 	taken map[string]bool
+	// file is set where a file is read that holds values of runs; see
+	// ReadFormatFile.
+	file *FormatFile
 }
 
 // end makes the run void where the output is not of the format, or has nothing.
@@ -124,15 +127,22 @@ func (f *formatted) end(err error) {
 
 // quantity names what a number is.
 type quantity struct {
+	of         string // the benchmark that it is of; "": there is one alone
 	name, unit string
 	better     metric.Direction
 	hidden     bool
+	// summary says of how many runs, and why they are not to be had, of a number
+	// that is no value of one run; "": it is one.
+	summary string
 }
+
+// whole is the name with the benchmark's.
+func (q quantity) whole() string { return strings.TrimPrefix(q.of+" "+q.name, " ") }
 
 // add takes in the values of a metric, as printed, in time order. Empty texts
 // are absent.
 func (f *formatted) add(q quantity, texts ...string) {
-	name := metric.CleanName(q.name)
+	name := metric.CleanName(q.whole())
 	var values []float64
 	base := ""
 	for _, text := range texts {
@@ -153,6 +163,10 @@ func (f *formatted) add(q quantity, texts ...string) {
 	if len(values) == 0 {
 		return
 	}
+	if f.file != nil {
+		f.file.add(q, base, values)
+		return
+	}
 	if f.taken[name] {
 		f.refuse("metric %q is printed twice: which one is meant cannot be told", name)
 		return
@@ -163,13 +177,18 @@ func (f *formatted) add(q quantity, texts ...string) {
 	if f.taken == nil {
 		f.taken = map[string]bool{}
 	}
-	f.taken[metric.CleanName(q.name)] = true
+	f.taken[metric.CleanName(q.whole())] = true
 	f.found++
+	f.sample(q.metric(name, base), median(values), values)
+}
+
+// metric describes the quantity in its base unit.
+func (q quantity) metric(name, base string) metric.Metric {
 	m := metric.Metric{Name: name, Unit: base, Better: q.better, Shown: !q.hidden}
 	if base != q.unit && q.unit != "" {
 		m.Show = q.unit
 	}
-	f.sample(m, median(values), values)
+	return m
 }
 
 // absent says that a value is missing on purpose.

@@ -44,6 +44,9 @@ func readGoogle(docs []json.RawMessage, out *formatted) error {
 		}
 	}
 	for _, s := range g.series {
+		if !s.repetitions {
+			s.q.summary = "Google Benchmark printed the median of its repetitions and not them: leave --benchmark_report_aggregates_only out"
+		}
 		out.add(s.q, s.texts...)
 	}
 	return nil
@@ -85,8 +88,8 @@ func (g *googleFile) run(doc json.RawMessage, out *formatted) error {
 	if unit == "" {
 		unit = "ns"
 	}
-	g.take(quantity{name: name + " real_time", unit: unit, better: metric.Lower}, numberText(r.RealTime), single)
-	g.take(quantity{name: name + " cpu_time", unit: unit, better: metric.Lower}, numberText(r.CPUTime), single)
+	g.take(quantity{of: name, name: "real_time", unit: unit, better: metric.Lower}, numberText(r.RealTime), single)
+	g.take(quantity{of: name, name: "cpu_time", unit: unit, better: metric.Lower}, numberText(r.CPUTime), single)
 	return g.counters(name, doc, single)
 }
 
@@ -102,7 +105,7 @@ func (g *googleFile) counters(name string, doc json.RawMessage, single bool) err
 		if !ok || slices.Contains(own, key) {
 			continue
 		}
-		q := quantity{name: name + " " + key}
+		q := quantity{of: name, name: key}
 		switch key {
 		case "bytes_per_second":
 			q.unit, q.better = "B/s", metric.Higher
@@ -120,10 +123,10 @@ func (g *googleFile) take(q quantity, text string, single bool) {
 	if text == "" {
 		return
 	}
-	i, ok := g.at[q.name]
+	i, ok := g.at[q.whole()]
 	switch {
 	case !ok:
-		g.at[q.name] = len(g.series)
+		g.at[q.whole()] = len(g.series)
 		g.series = append(g.series, googleSeries{q, []string{text}, single})
 	case single && !g.series[i].repetitions:
 		g.series[i] = googleSeries{q, []string{text}, true}
@@ -152,16 +155,16 @@ func readHyperfine(docs []json.RawMessage, out *formatted) error {
 	for _, r := range file.Results {
 		prefix := ""
 		if len(file.Results) > 1 {
-			prefix = r.Command + " "
+			prefix = r.Command
 		}
 		times := numberTexts(r.Times)
 		if len(times) == 0 {
 			times = []string{numberText(r.Median)}
 		}
-		out.add(quantity{name: prefix + "time", unit: "s", better: metric.Lower}, times...)
-		out.add(quantity{name: prefix + "user time", unit: "s", better: metric.Lower, hidden: true}, numberText(r.User))
-		out.add(quantity{name: prefix + "system time", unit: "s", better: metric.Lower, hidden: true}, numberText(r.System))
-		out.add(quantity{name: prefix + "memory", unit: "B", better: metric.Lower, hidden: true}, numberTexts(r.Memory)...)
+		out.add(quantity{of: prefix, name: "time", unit: "s", better: metric.Lower}, times...)
+		out.add(quantity{of: prefix, name: "user time", unit: "s", better: metric.Lower, hidden: true}, numberText(r.User))
+		out.add(quantity{of: prefix, name: "system time", unit: "s", better: metric.Lower, hidden: true}, numberText(r.System))
+		out.add(quantity{of: prefix, name: "memory", unit: "B", better: metric.Lower, hidden: true}, numberTexts(r.Memory)...)
 		out.warnOfNulls("times", r.Command, r.Times)
 		out.warnOfNulls("memory values", r.Command, r.Memory)
 		bad := 0
@@ -191,7 +194,7 @@ func readCriterion(docs []json.RawMessage, out *formatted) error {
 		}
 		switch {
 		case message.Reason == "benchmark-complete" && message.ID != "":
-			if err := criterionValues(doc, message.ID+" ", out); err != nil {
+			if err := criterionValues(doc, message.ID, out); err != nil {
 				return err
 			}
 		case message.Reason != "":
@@ -215,7 +218,7 @@ type criterionValue struct {
 	Unit     string       `json:"unit"`
 }
 
-func criterionValues(doc json.RawMessage, prefix string, out *formatted) error {
+func criterionValues(doc json.RawMessage, of string, out *formatted) error {
 	var all map[string]json.RawMessage
 	if err := decodeNumbers(doc, &all); err != nil {
 		return err
@@ -238,7 +241,7 @@ func criterionValues(doc json.RawMessage, prefix string, out *formatted) error {
 			unit = "ns"
 		}
 		spread := strings.HasSuffix(name, "_dev")
-		out.add(quantity{name: prefix + name, unit: unit, better: metric.Lower, hidden: spread}, numberText(n))
+		out.add(quantity{of: of, name: name, unit: unit, better: metric.Lower, hidden: spread}, numberText(n))
 	}
 	return nil
 }

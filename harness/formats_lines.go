@@ -36,9 +36,10 @@ func readPerf(line string, out *formatted) error {
 	case len(f) < 5:
 		return nil
 	}
-	rest := f[3:]
+	rest, summary := f[3:], ""
 	if perfShare().MatchString(rest[0]) {
 		rest = rest[1:] // variance of perf stat -r
+		summary = "perf stat -r prints the means of its runs and not the runs: leave -r out and start it once for each run, with --append"
 	}
 	if len(rest) < 2 {
 		return nil
@@ -46,8 +47,8 @@ func readPerf(line string, out *formatted) error {
 	_, errTime := strconv.ParseUint(rest[0], 10, 64)
 	share, errShare := strconv.ParseFloat(rest[1], 64)
 	if event := f[2]; perfEvent().MatchString(event) && perfValue(f[0]) && errTime == nil && errShare == nil {
-		perfCount(f[0], f[1], event, share, out)
-		perfMetric(event, rest[2:], out)
+		perfCount(f[0], quantity{name: event, unit: f[1], summary: summary}, share, out)
+		perfMetric(quantity{name: event, summary: summary}, rest[2:], out)
 	}
 	return nil
 }
@@ -77,19 +78,19 @@ func perfValue(text string) bool {
 	return err == nil
 }
 
-func perfCount(text, unit, event string, share float64, out *formatted) {
+func perfCount(text string, q quantity, share float64, out *formatted) {
 	if strings.HasPrefix(text, "<") {
-		out.absent(event, "perf says "+text)
+		out.absent(q.name, "perf says "+text)
 		return
 	}
 	if share < 100 {
-		out.warn("%s was counted %v%% of the time and scaled up by perf", quote(event), share)
+		out.warn("%s was counted %v%% of the time and scaled up by perf", quote(q.name), share)
 	}
-	out.add(quantity{name: event, unit: unit}, strings.TrimSpace(text))
+	out.add(q, strings.TrimSpace(text))
 }
 
 // perfMetric takes what perf computed from an event: "1.23,insn per cycle".
-func perfMetric(event string, f []string, out *formatted) {
+func perfMetric(event quantity, f []string, out *formatted) {
 	if len(f) < 2 {
 		return
 	}
@@ -98,10 +99,11 @@ func perfMetric(event string, f []string, out *formatted) {
 		return
 	}
 	if strings.ContainsAny(strings.ToLower(text), "<ni") { // <not …>, nan, inf
-		out.absent(event+" "+what, "perf says "+text)
+		out.absent(event.name+" "+what, "perf says "+text)
 		return
 	}
-	out.add(quantity{name: event + " " + what, hidden: true}, text)
+	event.name, event.hidden = event.name+" "+what, true
+	out.add(event, text)
 }
 
 // readTime reads a line of GNU time -v: a tab, a label, a colon, a value.

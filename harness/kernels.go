@@ -12,6 +12,8 @@ import (
 // it against the kernels themselves.
 type Kernel struct {
 	Name    string
+	Short   string // what it measures, in a line
+	Long    string // the same at length, with what its numbers count
 	Params  []KernelParam
 	Metrics []KernelMetric
 	// Runtime is true of a kernel that measures the Go runtime itself: its
@@ -43,11 +45,19 @@ type KernelMetric struct {
 
 // Kernels returns the bundled kernels in the order of the published table.
 func Kernels() []Kernel {
-	threads := KernelParam{Name: "threads", Kind: "int", Default: "1", Min: 1, Max: 4096, Help: "processes that run the kernel side by side"}
+	kernels := kernelTable()
+	for i := range kernels {
+		kernels[i].Short, kernels[i].Long = kernelHelp(kernels[i].Name)
+	}
+	return kernels
+}
+
+func kernelTable() []Kernel {
+	threads := KernelParam{Name: "threads", Kind: "int", Default: "1", Min: 1, Max: 4096, Help: "processes side by side, each with all of the work"}
 	iterations := func(n string) KernelParam {
 		return KernelParam{Name: "iterations", Kind: "int", Default: n, Min: 1, Max: 10_000_000, Help: "timed repetitions, after one untimed"}
 	}
-	path := KernelParam{Name: "path", Kind: "word", Default: "auto", Words: []string{"auto", "avx512", "avx2", "portable"}, Help: "vector instructions"}
+	path := KernelParam{Name: "path", Kind: "word", Default: "auto", Words: []string{"auto", "avx512", "avx2", "portable"}, Help: "vector instructions; auto: the widest there are"}
 	return []Kernel{
 		{Name: "jitter", Params: []KernelParam{
 			{Name: "steps", Kind: "int", Default: "3000000", Min: 1, Max: 1 << 40, Help: "links of the dependent chain in one iteration"},
@@ -56,7 +66,7 @@ func Kernels() []Kernel {
 			{Metric: metric.Metric{Name: "time", Unit: "s/iteration", Show: "ms/iteration", Better: metric.Lower, Shown: true}, Line: "ns/iteration"},
 		}},
 		{Name: "chase", Params: []KernelParam{
-			{Name: "kib", Kind: "int", Default: "192", Min: 1, Max: 1 << 32, Help: "size of the ring in KiB"},
+			{Name: "kib", Kind: "int", Default: "192", Min: 1, Max: 1 << 32, Help: "size of a process's ring in KiB"},
 			{Name: "loads", Kind: "int", Default: "2000000", Min: 1, Max: 1 << 40, Help: "dependent loads in one iteration"},
 			iterations("300"), threads,
 			{Name: "hugepages", Kind: "bool", Default: "false", Help: "ask for transparent huge pages"},
@@ -65,13 +75,13 @@ func Kernels() []Kernel {
 			{Metric: metric.Metric{Name: "latency", Unit: "s/load", Show: "ns/load", Better: metric.Lower, Shown: true}, Line: "ns/load"},
 		}},
 		{Name: "matmul", Params: []KernelParam{
-			{Name: "multiplications", Kind: "int", Default: "2000", Min: 1, Max: 1 << 40, Help: "32×32 products in one iteration"},
+			{Name: "multiplications", Kind: "int", Default: "2000", Min: 1, Max: 1 << 40, Help: "32×32 float64 products in one iteration"},
 			iterations("300"), threads, path,
 		}, Metrics: []KernelMetric{
 			{Metric: metric.Metric{Name: "rate", Unit: "FLOP/s", Show: "MFLOP/s", Better: metric.Higher, Shown: true}, Line: "MFLOP/s"},
 		}},
 		{Name: "stream", Params: []KernelParam{
-			{Name: "elements", Kind: "int", Default: "20000000", Min: 8, Max: 1 << 36, Help: "float64 elements of each array"},
+			{Name: "elements", Kind: "int", Default: "20000000", Min: 8, Max: 1 << 36, Help: "float64 elements of each of a process's three arrays"},
 			iterations("20"), threads, path,
 			{Name: "nontemporal", Kind: "bool", Default: "false", Help: "stores that bypass the caches"},
 		}, Metrics: streamMetrics()},

@@ -143,7 +143,7 @@ func PackageSettings(e *Experiment, list func(GoTask, string) ([]string, error))
 		skips = append(skips, missing...)
 	}
 	if len(skips) > len(e.Plan.Skip) {
-		out = append(out, Setting{Key: "plan.skip", Value: tomlSkips(skips)})
+		out = append(out, Setting{Key: "plan.skip", Value: SkipText(skips)})
 	}
 	return out, nil
 }

@@ -91,8 +91,8 @@ func (x *expansion) list(ref, pattern string, list func(GoTask, string) ([]strin
 // tomlKey quotes a name as a part of a dotted key: names may hold dots.
 func tomlKey(name string) string { return tomlString(name) }
 
-// tomlSkips writes plan.skip.
-func tomlSkips(skips []map[string]string) string {
+// SkipText writes the value of plan.skip.
+func SkipText(skips []map[string]string) string {
 	var entries []string
 	for _, s := range skips {
 		var pairs []string

@@ -18,6 +18,10 @@ type Session struct {
 	Experiment *Experiment
 	Plan       *Plan
 	Dir        string // the result folder
+	// Ignored is a folder that Dir stands in and that, where it is not there
+	// yet, is made with a .gitignore of all that is in it: results are nothing
+	// that a repository should see as untracked. "": there is none.
+	Ignored    string
 	Provenance Provenance
 
 	Executor Executor
@@ -106,6 +110,11 @@ func Execute(ctx context.Context, s Session) (Summary, error) {
 		return Summary{}, err
 	}
 	m.Builds = s.golang.records()
+	if s.Ignored != "" {
+		if err := makeIgnored(s.Ignored); err != nil {
+			return Summary{}, err
+		}
+	}
 	l.store, err = createStore(s.Dir, m)
 	if err != nil {
 		return Summary{}, err
@@ -121,7 +130,8 @@ type loop struct {
 	extractors map[string]Extractor // by workload
 	// perTreatment holds the extractors of Go benchmarks; nil for others.
 	perTreatment []Extractor
-	jobs         []Job // by treatment, without CPUs
+	jobs         []Job      // by treatment, without CPUs
+	doubts       [][]string // by treatment; see Treatment.Doubts
 	cpus         cpuPlan
 	known        known
 	done         []runState // by run
@@ -178,6 +188,10 @@ func newLoop(s Session) (*loop, error) {
 	}
 	jobs, err := l.makeJobs()
 	l.jobs = jobs
+	caches := CachesOf(s.Provenance.Host)
+	for i := range s.Plan.Treatments {
+		l.doubts = append(l.doubts, s.Plan.Treatments[i].Doubts(caches, s.Allowed.Len()))
+	}
 	errs = append(errs, err, l.cpus.check(), l.checkLoads())
 	return l, errors.Join(errs...)
 }
@@ -186,7 +200,7 @@ func newLoop(s Session) (*loop, error) {
 func (l *loop) run(ctx context.Context) (Summary, error) {
 	start := l.clock.Now()
 	l.lastSync = start
-	l.emit(Started{Experiment: l.Experiment, Plan: l.Plan, Dir: l.Dir, Progress: &l.progress})
+	l.emit(Started{Experiment: l.Experiment, Plan: l.Plan, Dir: l.Dir, Progress: &l.progress, Stopped: l.stopped})
 	for _, text := range l.warnings {
 		l.emit(Warning{text})
 	}

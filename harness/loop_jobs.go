@@ -13,36 +13,18 @@ import (
 // makeJobs resolves what each treatment runs, and refuses the plan when a
 // command is not there: all of them at once, before anything has run.
 func (l *loop) makeJobs() ([]Job, error) {
+	if faults := MissingCommands(&l.Session, l.Plan.Treatments); len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
 	jobs := make([]Job, len(l.Plan.Treatments))
-	checked := map[[2]string]bool{}
-	var errs []error
 	for i := range jobs {
-		t := &l.Plan.Treatments[i]
-		job, err := l.makeJob(t)
+		job, err := l.makeJob(&l.Plan.Treatments[i])
 		if err != nil {
-			errs = append(errs, err)
-			continue
+			return nil, err
 		}
 		jobs[i] = job
-		if len(job.Layers.Wrap) > 0 && !slices.Contains(job.Layers.Optional, "wrap") {
-			// The task's own command may be one of a container's.
-			job.Argv = job.Layers.Wrap
-		}
-		// Once for each workload: a hundred treatments of a missing command
-		// are one fault.
-		if t.Spec.Go != nil {
-			continue // its binary has been built
-		}
-		key := [2]string{t.Workload, job.Argv[0]}
-		if checked[key] {
-			continue
-		}
-		checked[key] = true
-		if err := findCommand(job, t.Args); err != nil {
-			errs = append(errs, fmt.Errorf("cannot run workload %q: %v", t.Workload, err))
-		}
 	}
-	return jobs, errors.Join(errs...)
+	return jobs, nil
 }
 
 // findCommand says why a command is not there, or cannot be run. asked is what

@@ -44,6 +44,7 @@ func (l *loop) judge(t *Treatment, res *Result, failed error, r *Record) {
 	}
 	r.Outcome = Kept
 	r.Warnings = append(r.Warnings, l.golang.doubts[t.Index]...)
+	r.Warnings = append(r.Warnings, l.doubts[t.Index]...)
 	if res.Leftover > 0 {
 		text := "a process that it left behind was ended"
 		if res.Leftover > 1 {

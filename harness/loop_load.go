@@ -13,8 +13,8 @@ import (
 	"goset/isolation"
 )
 
-// checkLoads refuses loads that cannot be started: all of them at once, before
-// anything has run.
+// checkLoads refuses loads that nothing here could start; their commands are
+// checked with those of the workloads.
 func (l *loop) checkLoads() error {
 	var errs []error
 	seen := map[string]bool{}
@@ -26,17 +26,6 @@ func (l *loop) checkLoads() error {
 		seen[t.Condition] = true
 		if l.Loader == nil {
 			errs = append(errs, fmt.Errorf("cannot run condition %q: nothing is known that could start its load", t.Condition))
-			continue
-		}
-		if len(t.Load.Command) == 0 {
-			continue
-		}
-		argv, err := l.loadArgv(t)
-		if err == nil {
-			err = findCommand(Job{Argv: argv, Env: l.Env}, t.Load.Command)
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("cannot run condition %q: %v", t.Condition, err))
 		}
 	}
 	return errors.Join(errs...)

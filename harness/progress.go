@@ -14,6 +14,8 @@ type Started struct {
 	Plan       *Plan
 	Dir        string
 	Progress   *Progress
+	// Stopped is how an earlier session ended the plan early; nil: it did not.
+	Stopped *Stopped
 }
 
 // Gap comes at the start of the idle time before a run and then once a second

@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"goset/cpulist"
-	"goset/host"
 )
 
 // Kept is the threads of this process, kept off a task's CPUs. Its nil value
@@ -38,18 +37,13 @@ func KeepOff(cpus cpulist.Set) (*Kept, error) {
 	if err != nil {
 		return nil, err
 	}
-	cores, err := host.Local.Siblings(cpus)
+	rest, note, err := leftBeside(cpus, allowed)
 	if err != nil {
 		return nil, err
 	}
-	k := &Kept{}
-	rest := allowed.Minus(cores)
+	k := &Kept{note: note}
 	if rest.Empty() {
-		if rest = allowed.Minus(cpus); rest.Empty() {
-			k.note = "the harness shares the task's CPUs: no other CPU is allowed to it"
-			return k, nil
-		}
-		k.note = "the harness runs on an SMT sibling of the task's CPUs: no other CPU is allowed to it"
+		return k, nil
 	}
 	k.old = map[int]unix.CPUSetDynamic{}
 	if err := k.move(maskOf(rest)); err != nil {

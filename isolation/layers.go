@@ -189,25 +189,34 @@ func checkList(cpus, allowed cpulist.Set) *Unsupported {
 // puts CPUs first and does not bound the choice, exclude does. CPUs that can be
 // had by name alone have to be included. Both lists name CPUs, and are binding.
 func checkChoice(m Mode, allowed, byName cpulist.Set) *Unsupported {
-	include, err := cpulist.Parse(m.Include)
+	pool, include, err := m.pool(allowed)
 	if err != nil {
-		return &Unsupported{Reason: "include: " + err.Error(), Hint: `give a CPU list as "0-3,8"`, Binding: true}
-	}
-	exclude, err := cpulist.Parse(m.Exclude)
-	if err != nil {
-		return &Unsupported{Reason: "exclude: " + err.Error(), Hint: `give a CPU list as "0-3,8"`, Binding: true}
+		return &Unsupported{Reason: err.Error(), Hint: `give a CPU list as "0-3,8"`, Binding: true}
 	}
 	if lacking := include.Minus(byName); !lacking.Empty() {
 		return &Unsupported{Reason: "include: " + whyLacking(lacking), Hint: fmt.Sprintf("choose among %s", byName), Binding: true}
 	}
-	pool := allowed.Union(include).Minus(exclude)
 	if n := max(m.N, 1); pool.Len() < n {
 		return &Unsupported{
+			Room:   new(pool.Len()),
 			Reason: fmt.Sprintf("n is %d, with %s to choose from", n, counted(pool.Len(), "CPU")),
 			Hint:   fmt.Sprintf("lower n, or exclude fewer of %s", allowed),
 		}
 	}
 	return nil
+}
+
+// pool is the CPUs that the mode chooses from, with those that it includes by
+// name.
+func (m Mode) pool(allowed cpulist.Set) (pool, include cpulist.Set, err error) {
+	if include, err = cpulist.Parse(m.Include); err != nil {
+		return pool, include, fmt.Errorf("include: %w", err)
+	}
+	exclude, err := cpulist.Parse(m.Exclude)
+	if err != nil {
+		return pool, include, fmt.Errorf("exclude: %w", err)
+	}
+	return allowed.Union(include).Minus(exclude), include, nil
 }
 
 // named puts the word for CPUs before a list of them.

@@ -71,6 +71,10 @@ type Unsupported struct {
 	// Binding is true for what no mode lets go of; see [Mode.Binding].
 	Binding bool
 
+	// Room is how many CPUs there are to choose from, of a layer "cpus" that asks
+	// for more; nil for all else.
+	Room *int
+
 	asked string // what the mode asked of the layer
 }
 

@@ -52,7 +52,7 @@ func (d *Data) Document(opts Options) (*Document, error) {
 	if doc.Notes, err = b.wholeNotes(); err != nil {
 		return nil, err
 	}
-	doc.Scope = scopeOf(opts)
+	doc.Scope, doc.Modes = scopeOf(opts), modesOf(opts.Manifest)
 	doc.Facts = factsOf(opts.Manifest)
 	doc.Rules = rulesOf(doc, d, opts)
 	return doc, nil

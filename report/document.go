@@ -30,6 +30,9 @@ type Document struct {
 	// Scope is the sentence under every table that says what the intervals
 	// cover and what they do not.
 	Scope string
+	// Modes says in a sentence what each mode does, since one name can stand for
+	// other layers in another experiment; "": no mode does anything.
+	Modes string
 	// Notes are about the whole: that the runs stopped early, say.
 	Notes []string
 	// Manifest is nil for figures that were taken elsewhere.

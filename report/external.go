@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"golang.org/x/perf/benchfmt"
 
@@ -20,36 +19,52 @@ import (
 	"goset/metric"
 )
 
-// External is figures that were taken elsewhere, as a Source: Go benchmark
-// files and hyperfine's JSON. Each file is a mode, and the first one is the
-// baseline; a single hyperfine file has a mode for each command, and a Go file
-// whose results have a configuration key "mode", as bench.txt has, those.
+// External is figures that were taken elsewhere, as a Source: files of the
+// formats that harness.Formats names. Each file is a mode, and the first one is
+// the baseline; a single hyperfine file has a mode for each command, a Go file
+// whose results have a configuration key "mode", as bench.txt has, those, and
+// samples of criterion have that of their folder.
 //
 // The values of such files share no blocks: they are compared as whole samples.
 type External struct {
 	records    []harness.Record
 	treatments []harness.Treatment
 	index      map[string]int
-	counts     map[int]int       // runs so far, by treatment
-	files      map[string]string // the file that a mode is of
-	notes      []string          // what was not read, by file
+	counts     map[int]int        // runs so far, by treatment
+	files      map[claimed]string // the file that a mode is of
+	notes      []string           // what was not read, by file
 }
 
 // maxExternal bounds an external file in bytes.
 const maxExternal = 256 << 20
 
-// Add reads one file. The path names the mode and is not opened.
+// Add reads one file, of the format that its content is of. The path names the
+// mode, for samples of criterion the benchmark, too, and is not opened.
 func (x *External) Add(path string, text []byte, files int) error {
 	if len(text) > maxExternal {
 		return fmt.Errorf("cannot read %q: it is longer than %d bytes", path, maxExternal)
 	}
 	mode := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	before, notes := len(x.records), len(x.notes)
+	byBenchmark := false
+	format, hint := harness.FormatOf(text)
 	var err error
-	if trimmed := bytes.TrimLeftFunc(bytes.TrimPrefix(text, []byte("\ufeff")), unicode.IsSpace); len(trimmed) > 0 && trimmed[0] == '{' && !isEvent(trimmed) {
-		err = x.addHyperfine(mode, trimmed, files)
-	} else {
+	switch format {
+	case "":
+		if hint == "" {
+			hint = "no result in it is of a format that is known"
+		}
+		return fmt.Errorf("cannot read %q: %s (%s)", path, hint, readable)
+	case "gobench":
 		err = x.addBench(mode, path, text)
+	case "hyperfine":
+		err = x.addHyperfine(mode, bytes.TrimPrefix(text, []byte("\ufeff")), files)
+	default:
+		benchmark := format
+		if folder, of, ok := criterionFolder(path); ok && format == "criterion" {
+			mode, benchmark, byBenchmark = folder, of, true
+		}
+		err = x.addFormat(format, mode, benchmark, path, text)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot read %q: %v", path, err)
@@ -58,44 +73,104 @@ func (x *External) Add(path string, text []byte, files int) error {
 		if len(x.notes) > notes {
 			return fmt.Errorf("cannot read %s", x.notes[len(x.notes)-1])
 		}
-		return fmt.Errorf("cannot read %q: no result in it is a Go benchmark line (\"BenchmarkX 100 5 ns/op\") or of hyperfine's JSON", path)
+		return fmt.Errorf("cannot read %q: no result in it, and it looks like a file of format %s", path, format)
 	}
-	return x.claim(path, mode, x.records[before:])
+	return x.claim(path, mode, byBenchmark, x.records[before:])
 }
 
-// claim makes the modes of records those of one file: two files of one mode
-// would be pooled as if they were one sample.
-func (x *External) claim(path, stem string, records []harness.Record) error {
-	if x.files == nil {
-		x.files = map[string]string{}
+// readable says what report can read, and what to do with all else.
+const readable = "report reads Go benchmark lines and the events of go test -json, hyperfine --export-json, Google Benchmark's JSON, " +
+	"criterion's sample.json, raw.csv and messages, perf stat -x, and GNU time -v; any other output is measured by running its command: " +
+	"goset-bench run -- COMMAND, or a workload whose metric has a pattern"
+
+// criterionFolder reads the folders that criterion keeps its samples in,
+// BENCHMARK/new/sample.json: the folder is the mode.
+func criterionFolder(path string) (mode, benchmark string, ok bool) {
+	if name := filepath.Base(path); name != "sample.json" && name != "raw.csv" {
+		return "", "", false
 	}
-	modes := map[string]bool{}
-	for i := range records {
-		modes[records[i].Mode] = true
+	dir := filepath.Dir(filepath.Clean(path))
+	mode, benchmark = filepath.Base(dir), filepath.Base(filepath.Dir(dir))
+	if mode == "." || mode == ".." || mode == string(filepath.Separator) {
+		return "", "", false
 	}
-	for _, mode := range slices.Sorted(maps.Keys(modes)) {
-		if other, taken := x.files[mode]; taken {
-			hint := "give the files different names"
-			switch {
-			case path == other:
-				hint = "give it once"
-			case mode != stem:
-				hint = "their results say so themselves; give one file, or the result folders to goset-bench compare"
-			}
-			return fmt.Errorf("cannot tell %q from %q: both have results of mode %q (%s)", path, other, mode, hint)
+	if benchmark == "." || benchmark == ".." || benchmark == string(filepath.Separator) {
+		benchmark = "criterion"
+	}
+	return mode, benchmark, true
+}
+
+// addFormat reads the other formats: a value is a run. A benchmark without a
+// name of its own is called as said.
+func (x *External) addFormat(format, mode, benchmark, path string, text []byte) error {
+	file, err := harness.ReadFormatFile(format, text)
+	if err != nil {
+		return err
+	}
+	for _, note := range file.Notes {
+		x.notes = append(x.notes, fmt.Sprintf("%s: %s", path, note))
+	}
+	var names []string
+	most := map[string]int{}
+	for _, s := range file.Series {
+		if _, ok := most[s.Of]; !ok {
+			names = append(names, s.Of)
 		}
-		x.files[mode] = path
+		most[s.Of] = max(most[s.Of], len(s.Values))
+	}
+	for _, name := range names {
+		for i := range most[name] {
+			values := map[string]float64{}
+			var metrics []metric.Metric
+			for _, s := range file.Series {
+				if s.Of == name && i < len(s.Values) {
+					values[s.Metric.Name] = s.Values[i]
+					metrics = append(metrics, s.Metric)
+				}
+			}
+			x.put(cmp.Or(name, benchmark), mode, metrics, values)
+		}
 	}
 	return nil
 }
 
-// isEvent tells the events of go test -json from hyperfine's JSON: each is an
-// object on a line of its own.
-func isEvent(text []byte) bool {
-	line, _, _ := bytes.Cut(text, []byte("\n"))
-	var event struct{ Action string }
-	return json.Unmarshal(line, &event) == nil && event.Action != ""
+// claim makes the modes of records those of one file: two files of one mode
+// would be pooled as if they were one sample. Of criterion each file has one
+// benchmark, and several have the mode of their folder.
+func (x *External) claim(path, stem string, byBenchmark bool, records []harness.Record) error {
+	if x.files == nil {
+		x.files = map[claimed]string{}
+	}
+	claims := map[claimed]bool{}
+	for i := range records {
+		c := claimed{mode: records[i].Mode}
+		if byBenchmark {
+			c.benchmark = records[i].Workload
+		}
+		claims[c] = true
+	}
+	order := slices.SortedFunc(maps.Keys(claims), func(a, b claimed) int {
+		return cmp.Or(strings.Compare(a.mode, b.mode), strings.Compare(a.benchmark, b.benchmark))
+	})
+	for _, c := range order {
+		if other, taken := x.files[c]; taken {
+			hint := "give the files different names"
+			switch {
+			case path == other:
+				hint = "give it once"
+			case c.mode != stem:
+				hint = "their results say so themselves; give one file, or the result folders to goset-bench compare"
+			}
+			return fmt.Errorf("cannot tell %q from %q: both have results of mode %q (%s)", path, other, c.mode, hint)
+		}
+		x.files[c] = path
+	}
+	return nil
 }
+
+// claimed is what one file alone has results of: a mode, or a benchmark under a
+// mode.
+type claimed struct{ mode, benchmark string }
 
 // Each is a Source.
 func (x *External) Each(ctx context.Context, fn func(*harness.Record) error) error {
@@ -233,7 +308,7 @@ type hyperfineResult struct {
 func (x *External) addHyperfine(mode string, text []byte, files int) error {
 	var f hyperfineFile
 	if err := json.Unmarshal(text, &f); err != nil {
-		return fmt.Errorf("it begins like hyperfine's JSON and is none: %v", err)
+		return fmt.Errorf("it looks like hyperfine's JSON and is none: %v", err)
 	}
 	wall := []metric.Metric{{Name: "wall", Unit: "s", Better: metric.Lower, Shown: true}}
 	for _, r := range f.Results {

@@ -1,12 +1,14 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"goset/harness"
 	"goset/metric"
 	"goset/stats"
 )
@@ -126,15 +128,54 @@ steer = true
 fence = [false, true]
 `
 	ws, ms := describeExperiment(m)
-	want := "[{w dependent loads in random order: the latency of memory} {v runs ./task --fast}] " +
+	want := "[{w dependent loads in random order: the latency of where they are served from (a ring of 192 KiB is in a level that cannot be told: the caches are not known here)} {v runs ./task --fast}] " +
 		"[{a as the scheduler places it (the baseline)} {b pinned to the CPUs that a sample shows as quietest, device interrupts off them, fence = false or true}]"
 	if got := fmt.Sprint(ws, " ", ms); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+	sentence := "Modes: a: as the scheduler places it (the baseline); b: pinned to the CPUs that a sample shows as quietest, device interrupts off them, fence = false or true."
+	if got := modesOf(m); got != sentence {
+		t.Errorf("got  %s\nwant %s", got, sentence)
+	}
+	m.Host = json.RawMessage(`{"topology": {"caches": [{"level": 2, "type": "Unified", "bytes": 1048576, "count": 2}]}}`)
+	m.Text = "[workload.w]\nkernel = \"chase\"\nkib = [192, 1025]\n[mode.a]\n"
+	ws, _ = describeExperiment(m)
+	want = "[{w dependent loads in random order: the latency of where they are served from (a ring of 192 KiB is in L2 (1 MiB); a ring of 1.001 MiB is beyond L2 (1 MiB): partly in memory)}]"
+	if got := fmt.Sprint(ws); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got := modesOf(m); got != "" {
+		t.Errorf("one mode that does nothing: %q", got)
+	}
 	for _, text := range []string{"", "no = experiment", "["} {
 		m.Text = text
+		if got := modesOf(m); got != "" {
+			t.Errorf("%q has modes: %s", text, got)
+		}
 		if ws, ms := describeExperiment(m); ws != nil || ms != nil {
 			t.Errorf("%q is described as %v, %v", text, ws, ms)
+		}
+	}
+}
+
+func TestModeWords(t *testing.T) {
+	for _, c := range []struct{ mode, want string }{
+		{"", "as the scheduler places it"},
+		{"n = 1", "as the scheduler places it"},
+		{"n = [1, 2]", "as the scheduler places it, n = 1 or 2"},
+		{"nice = -5", "as the scheduler places it, nice = -5"},
+		{"cpus = 2\nn = 1", "pinned to CPU 2, one CPU"},
+		{"cpus = \"rotate\"\nn = [1, 2]", "pinned to CPUs that rotate from run to run, 1 or 2 CPUs"},
+		{"fence = false\ncpus = \"quietest\"", "pinned to the CPUs that a sample shows as quietest"},
+		{"wrap = [\"env\", \"X=1\"]", "as the scheduler places it, inside env X=1"},
+	} {
+		e, err := harness.Load("x.toml", []byte("[workload.w]\ncommand = [\"true\"]\n[mode.m]\n"+c.mode+"\n"), harness.LoadOptions{})
+		if err != nil {
+			t.Errorf("%q: %v", c.mode, err)
+			continue
+		}
+		if got := ModeWords(&e.Modes[0]); got != c.want {
+			t.Errorf("%q: %q, want %q", c.mode, got, c.want)
 		}
 	}
 }

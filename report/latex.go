@@ -30,7 +30,7 @@ func latexView(b *bufio.Writer, v *view) {
 	for i := range v.parts {
 		latexPart(b, &v.parts[i])
 	}
-	for _, p := range []struct{ name, text string }{{"Columns", v.legend}, {"Scope", strings.TrimPrefix(v.scope, "Scope: ")}, {"Not checked", v.unchecked}} {
+	for _, p := range []struct{ name, text string }{{"Columns", v.legend}, {"Modes", strings.TrimPrefix(v.modes, "Modes: ")}, {"Scope", strings.TrimPrefix(v.scope, "Scope: ")}, {"Not checked", v.unchecked}} {
 		if p.text != "" {
 			fmt.Fprintf(b, "\\paragraph{%s.} %s\n\n", p.name, escapeLaTeX(p.text))
 		}

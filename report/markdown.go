@@ -18,7 +18,7 @@ func markdownView(b *bufio.Writer, v *view) {
 	markdownHead(b, "#", v)
 	markdownParts(b, v.parts)
 	between := ""
-	for _, text := range []string{v.legend, v.scope, v.unchecked} {
+	for _, text := range []string{v.legend, v.modes, v.scope, v.unchecked} {
 		if text != "" {
 			fmt.Fprintf(b, "%s%s\n", between, escapeMarkdown(text))
 			between = "\n"

@@ -57,6 +57,7 @@ func (p *textInk) view(v *view) {
 	}
 	p.paragraph(v.legend)
 	p.lines(v.gates)
+	p.paragraph(v.modes)
 	p.paragraph(v.scope)
 	p.paragraph(v.unchecked)
 }

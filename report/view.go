@@ -15,6 +15,7 @@ type view struct {
 	lines  []viewLine // what is to be known before any table
 	parts  []viewPart
 	legend string
+	modes  string // what each does; "": none does anything
 	scope  string
 	// unchecked says that a self-check was possible and was not run.
 	unchecked string
@@ -70,7 +71,7 @@ func (d *Document) view() *view {
 	if len(d.Tables) == 0 {
 		return v
 	}
-	v.parts, v.legend, v.scope = partsOf(d.Tables), legend(d.Tables, true), d.Scope
+	v.parts, v.legend, v.modes, v.scope = partsOf(d.Tables), legend(d.Tables, true), d.Modes, d.Scope
 	if d.unchecked() {
 		v.unchecked = d.SelfCheck.Text
 	}

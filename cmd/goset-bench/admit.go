@@ -18,12 +18,12 @@ import (
 // admit refuses an experiment with a kernel that cannot run or a layer that
 // cannot be held here, all of them by name, before anything runs.
 func (w *work) admit(e *harness.Experiment) error {
-	kernels, err := kernelFindings(e)
+	missing, err := missingFrom(e, w.bestEffort, w.user)
 	if err != nil {
 		return err
 	}
-	if len(kernels) > 0 {
-		return failed(fmt.Errorf("cannot run experiment %q here:\n%w", e.Name, errors.Join(kernels...)))
+	if len(missing) > 0 {
+		return failed(fmt.Errorf("cannot run experiment %q here:\n%w", e.Name, errors.Join(missing...)))
 	}
 	findings, err := layerFindings(e, w.bestEffort, w.user)
 	if err != nil {
@@ -38,6 +38,13 @@ func (w *work) admit(e *harness.Experiment) error {
 	if faults := loadFaults(e, w.allowed); len(faults) > 0 {
 		return failed(fmt.Errorf("cannot run experiment %q here:\n%w", e.Name, errors.Join(faults...)))
 	}
+	doubts, err := doubtsOf(e, w.allowed)
+	if err != nil {
+		return err
+	}
+	for _, text := range doubts.warnings {
+		w.say("warning: " + text)
+	}
 	w.isolation.Share(e.Plan.Sticky)
 	return nil
 }
@@ -49,7 +56,25 @@ func refusal(e *harness.Experiment, findings isolation.Findings) error {
 	if err == nil {
 		return nil
 	}
-	return failed(fmt.Errorf("cannot run experiment %q here:\n%w%s", e.Name, err, wayOut(findings)))
+	return failed(fmt.Errorf("cannot run experiment %q here:\n%w%s", e.Name, err, wayOut(e, findings)))
+}
+
+// missingFrom says which kernels and commands of an experiment cannot be run
+// here.
+func missingFrom(e *harness.Experiment, bestEffort bool, user string) ([]error, error) {
+	kernels, err := kernelFindings(e)
+	if err != nil {
+		return nil, err
+	}
+	treatments, err := e.Treatments()
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	treatments = slices.DeleteFunc(treatments, func(t harness.Treatment) bool {
+		return t.Spec.Kernel != "" && len(t.Layers.Wrap) == 0 // this program starts itself
+	})
+	s := harness.Session{Experiment: e, Self: kernelArgv(), Env: os.Environ(), User: user, BestEffort: bestEffort}
+	return append(kernels, harness.MissingCommands(&s, treatments)...), nil
 }
 
 // loadFaults asks of every treatment whether its background load has a place
@@ -78,7 +103,7 @@ func taskUser(prefs *preferences) string {
 
 // wayOut says how to run without the refused layers; "" when there is no such
 // way for any of them.
-func wayOut(findings isolation.Findings) string {
+func wayOut(e *harness.Experiment, findings isolation.Findings) string {
 	if len(findings.Waivable()) == 0 {
 		return ""
 	}
@@ -86,29 +111,43 @@ func wayOut(findings isolation.Findings) string {
 	if binding := findings.Binding().Layers(); len(binding) > 0 {
 		which, but = "the others", fmt.Sprintf(" (not without %s)", strings.Join(binding, ", "))
 	}
-	return fmt.Sprintf("\nRun it without %s: -best-effort, or %s%s", which, withoutLayers(findings), but)
+	many, err := modesWithTooMany(e, false)
+	if err != nil {
+		return err.Error()
+	}
+	effort := "-best-effort"
+	var left, settings []string
+	for _, t := range many {
+		left, settings = append(left, t.String()), append(settings, t.setting())
+	}
+	if len(left) > 0 {
+		effort += " (which leaves out " + strings.Join(left, "; ") + ")"
+	}
+	settings = append(settings, withoutLayers(findings)...)
+	return fmt.Sprintf("\nRun it without %s: %s, or %s%s", which, effort, strings.Join(settings, " "), but)
 }
 
-// withoutLayers are the settings that leave out every refused layer that can be
-// left out. optional replaces the list of the mode, so that what was optional
-// before stays in it.
-func withoutLayers(findings isolation.Findings) string {
+// withoutLayers are the settings that leave out layers that can be left out.
+// optional replaces the list of the mode, so that what was optional before stays
+// in it. More CPUs than there are cannot be waived: fewer are asked for, or those
+// treatments are left out.
+func withoutLayers(findings isolation.Findings) []string {
 	var modes, settings []string
 	for _, f := range findings.Waivable() {
-		if !slices.Contains(modes, f.Mode) {
+		if f.Room == nil && !slices.Contains(modes, f.Mode) {
 			modes = append(modes, f.Mode)
 		}
 	}
 	for _, mode := range modes {
 		var layers []string
 		for _, f := range findings {
-			if layer := strconv.Quote(f.Layer); f.Mode == mode && !f.Binding && !slices.Contains(layers, layer) {
+			if layer := strconv.Quote(f.Layer); f.Mode == mode && !f.Binding && f.Room == nil && !slices.Contains(layers, layer) {
 				layers = append(layers, layer)
 			}
 		}
 		settings = append(settings, fmt.Sprintf("-set mode.%s.optional='[%s]'", mode, strings.Join(layers, ", ")))
 	}
-	return strings.Join(settings, " ")
+	return settings
 }
 
 // layerFindings asks isolation about every mode that the treatments use, and

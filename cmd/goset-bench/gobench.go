@@ -35,7 +35,9 @@ Under sudo, git and go run as sudo's caller, as the benchmarks do; -user names
 somebody else.
 
 -fail-on "ns/op>3%" exits with 3 when a change is beyond the bound for sure;
-where that cannot be told it says so and exits with 0, with -strict with 4.`,
+where that cannot be told it says so and exits with 0, with -strict with 4.
+
+` + modesHelp,
 		Example: `  goset-bench go -ref main -ref . -bench MakeBuffer -runs 20 ./...
   goset-bench go -ref v1.2.0 -ref HEAD -fail-on 'ns/op>3%' -fail-on 'allocs/op>0' -format github
   goset-bench go -toolchain go1.25.4 -toolchain go1.26.0 ./parse`,

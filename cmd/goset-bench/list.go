@@ -49,7 +49,7 @@ func (a *app) list(w io.Writer, results string) error {
 	}
 	fmt.Fprintln(w, "kernels (goset-bench workload NAME -h):")
 	for _, k := range harness.Kernels() {
-		fmt.Fprintf(w, "  %-*s  %s\n", width, k.Name, kernelParams(k))
+		fmt.Fprintf(w, "  %-*s  %s\n  %-*s  %s\n", width, k.Name, k.Short, width, "", kernelParams(k))
 	}
 	return listResults(w, results)
 }

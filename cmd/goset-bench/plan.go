@@ -15,6 +15,7 @@ import (
 	"goset/cpulist"
 	"goset/harness"
 	"goset/isolation"
+	"goset/report"
 )
 
 func (a *app) planCommand() *cobra.Command {
@@ -61,6 +62,10 @@ func (a *app) plan(cmd *cobra.Command, name string, set []string, runs string) e
 	if err != nil {
 		return err
 	}
+	e, left, err := withoutTooMany(e, prefs)
+	if err != nil {
+		return err
+	}
 	p, err := makePlan(e)
 	if err != nil {
 		return err
@@ -69,7 +74,7 @@ func (a *app) plan(cmd *cobra.Command, name string, set []string, runs string) e
 	if err != nil {
 		return err
 	}
-	here.unlisted = unlisted
+	here.unlisted, here.left = unlisted, left
 	out := bufio.NewWriter(a.stdout)
 	if err := printPlan(out, e, p, here, runs); err != nil {
 		return err
@@ -88,8 +93,10 @@ type limits struct {
 	layers         isolation.Findings
 	caveats        []isolation.Caveat
 	stale          *isolation.StaleError // nil: nothing is known to be left changed
-	loads, kernels []error
+	loads, missing []error
 	unlisted       error // why packages cannot be told
+	doubts         doubts
+	left           []string // which treatments are left out
 	allowed        cpulist.Set
 }
 
@@ -109,14 +116,15 @@ func limitsOf(e *harness.Experiment, prefs *preferences) (limits, error) {
 	}
 	here.caveats = layerCaveats(modes)
 	here.stale = isolation.Stale(isolation.Options{State: prefs.text("state", isolation.DefaultState)})
-	if here.kernels, err = kernelFindings(e); err != nil {
+	if here.missing, err = missingFrom(e, bestEffort, taskUser(prefs)); err != nil {
 		return here, err
 	}
 	if here.allowed, err = isolation.Allowed(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return here, failed(err)
 	}
 	here.loads = loadFaults(e, here.allowed)
-	return here, nil
+	here.doubts, err = doubtsOf(e, here.allowed)
+	return here, err
 }
 
 // refuse is the error that a run of the experiment would end with here.
@@ -124,8 +132,8 @@ func (here limits) refuse(e *harness.Experiment) error {
 	switch {
 	case here.stale != nil:
 		return failed(here.stale)
-	case len(here.kernels) > 0:
-		return failed(fmt.Errorf("cannot run experiment %q here:\n%w", e.Name, errors.Join(here.kernels...)))
+	case len(here.missing) > 0:
+		return failed(fmt.Errorf("cannot run experiment %q here: %d of the commands and kernels that it names cannot be run", e.Name, len(here.missing)))
 	case here.unlisted != nil:
 		return failed(fmt.Errorf("cannot list the packages of experiment %q here: %w", e.Name, here.unlisted))
 	case len(here.loads) > 0:
@@ -190,21 +198,36 @@ func printPlan(out *bufio.Writer, e *harness.Experiment, p *harness.Plan, here l
 	if e.Title != "" {
 		fmt.Fprintf(out, ": %s", e.Title)
 	}
-	fmt.Fprintf(out, "\n%s × %s", counted(len(p.Treatments), "treatment"), counted(e.Plan.Blocks(), "run"))
+	each := counted(e.Plan.Blocks(), "run")
 	if e.Plan.Warmup > 0 {
-		fmt.Fprintf(out, " + %d warm-up", e.Plan.Warmup)
+		each = fmt.Sprintf("(%s + %d warm-up)", each, e.Plan.Warmup)
 	}
-	fmt.Fprintf(out, " = %s, %s, seed %d\n", counted(len(p.Runs), "run"), e.Plan.Order, p.Seed)
+	fmt.Fprintf(out, "\n%s × %s = %s, %s, seed %d\n", counted(len(p.Treatments), "treatment"), each, counted(len(p.Runs), "run"), e.Plan.Order, p.Seed)
 	if u := e.Plan.Until; u != nil {
 		fmt.Fprintf(out, "ends early, from round %d on, when the intervals hold %s\n", e.Plan.Runs, u.Words())
 	}
 	if e.Controlled() {
 		fmt.Fprintf(out, "control: %q runs a second time in every block as %q (plan.control = false leaves it out)\n", e.Plan.Baseline, e.Plan.Baseline+harness.ControlSuffix)
 	}
+	for i := range e.Modes {
+		name := e.Modes[i].Name
+		if slices.ContainsFunc(p.Treatments, func(t harness.Treatment) bool { return t.Mode == name }) {
+			fmt.Fprintf(out, "mode %q: %s\n", name, report.ModeWords(&e.Modes[i]))
+		}
+	}
+	for _, text := range here.left {
+		fmt.Fprintln(out, text)
+	}
 	printLoads(out, p, here.allowed)
 	printTimes(out, e, p)
+	for _, text := range here.doubts.places {
+		fmt.Fprintln(out, text)
+	}
 	printFindings(out, here)
 	printCaveats(out, here.caveats)
+	for _, text := range here.doubts.warnings {
+		fmt.Fprintf(out, "warning: %s\n", text)
+	}
 	if runs == "text" {
 		return unprinted(p.WriteText(out))
 	}
@@ -272,6 +295,12 @@ func printLoads(out *bufio.Writer, p *harness.Plan, allowed cpulist.Set) {
 }
 
 func printFindings(out *bufio.Writer, here limits) {
+	if len(here.missing) > 0 {
+		fmt.Fprintln(out, "this machine cannot run:")
+	}
+	for _, err := range here.missing {
+		fmt.Fprintf(out, "  refused: %v\n", err)
+	}
 	if len(here.layers) == 0 && len(here.loads) == 0 {
 		fmt.Fprintln(out, "this machine can hold every layer")
 		return

@@ -59,7 +59,7 @@ func (p *progress) event(e harness.Event) {
 	switch e := e.(type) {
 	case harness.Started:
 		p.plan, p.last = e.Plan, p.now()
-		p.line("%s: %s into %s", e.Experiment.Name, counted(len(e.Plan.Runs), "run"), e.Dir)
+		p.line("%s: %s", e.Experiment.Name, toCome(e))
 		if p.watch != nil {
 			p.watch.start(e)
 		}
@@ -77,6 +77,20 @@ func (p *progress) event(e harness.Event) {
 	case harness.Warning:
 		p.say("goset-bench: warning: %s", e.Text)
 	}
+}
+
+// toCome says how many runs a session begins with.
+func toCome(e harness.Started) string {
+	total, done := e.Progress.Total, e.Progress.Done()
+	switch {
+	case e.Stopped != nil:
+		return fmt.Sprintf("nothing is missing in %s: it stopped after round %d of %d, %s", e.Dir, e.Stopped.Block, e.Stopped.Blocks, e.Stopped.Reason)
+	case done == total:
+		return fmt.Sprintf("nothing is missing in %s: it has all of its %s", e.Dir, counted(total, "run"))
+	case done > 0:
+		return fmt.Sprintf("%d of %s into %s, which has the others", total-done, counted(total, "run"), e.Dir)
+	}
+	return fmt.Sprintf("%s into %s", counted(total, "run"), e.Dir)
 }
 
 // where names a run for a person.

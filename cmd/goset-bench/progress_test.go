@@ -18,7 +18,7 @@ func testProgress(w *bytes.Buffer, tty, quiet bool) (*progress, *time.Time) {
 		Treatments: []harness.Treatment{{Workload: "chase", Mode: "quiet"}},
 		Runs:       []harness.Run{{Block: 0}, {Block: 1}, {Block: 2}},
 	}
-	p.event(harness.Started{Experiment: &harness.Experiment{Name: "x"}, Plan: plan, Dir: "out"})
+	p.event(harness.Started{Experiment: &harness.Experiment{Name: "x"}, Plan: plan, Dir: "out", Progress: &harness.Progress{Total: 3}})
 	return p, &now
 }
 
@@ -32,6 +32,29 @@ func ended(p *progress, o harness.Outcome, tail string) {
 		Tail:     []byte(tail),
 		Progress: &harness.Progress{Total: 3, Measured: harness.Counts{Kept: 1}},
 	})
+}
+
+func TestToCome(t *testing.T) {
+	kept := func(total, n int) harness.Started {
+		return harness.Started{Dir: "out", Progress: &harness.Progress{Total: total, Measured: harness.Counts{Kept: n}}}
+	}
+	stopped := kept(9, 4)
+	stopped.Stopped = &harness.Stopped{Block: 4, Blocks: 9, Reason: "all is narrow"}
+	for _, tt := range []struct {
+		started harness.Started
+		want    string
+	}{
+		{kept(1, 0), "1 run into out"},
+		{kept(2, 0), "2 runs into out"},
+		{kept(2, 1), "1 of 2 runs into out, which has the others"},
+		{kept(1, 1), "nothing is missing in out: it has all of its 1 run"},
+		{kept(2, 2), "nothing is missing in out: it has all of its 2 runs"},
+		{stopped, "nothing is missing in out: it stopped after round 4 of 9, all is narrow"},
+	} {
+		if got := toCome(tt.started); got != tt.want {
+			t.Errorf("%d of %d: %q, want %q", tt.started.Progress.Done(), tt.started.Progress.Total, got, tt.want)
+		}
+	}
 }
 
 func TestBarOnATerminal(t *testing.T) {

@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -43,9 +46,14 @@ sessions or more are advised. -session-cost adds what a session costs beside
 what its folder tells, as a reboot. -format csv has a line for each session,
 contrasts one for each comparison.
 
-Of files it reads the Go benchmark format, the events of go test -json, and
-hyperfine's JSON, and gives them the same statistics: each file is a mode, the
-first one the baseline; a single hyperfine file has a mode for each command. A
+Of files it reads what other programs measured, and gives them the same
+statistics: the Go benchmark format, the events of go test -json, hyperfine's
+--export-json, Google Benchmark's JSON, criterion's sample.json, raw.csv and the
+messages of cargo criterion, perf stat -x, and GNU time -v. The content says which
+it is. Each file is a mode, the first one the baseline; a single hyperfine file has
+a mode for each command, samples of criterion that of their folder ("base",
+"new"). Each value is one of a run, a repetition or a sample: what a program says
+of them together, as perf stat -r and criterion's estimates.json do, is refused. A
 line that looks like a result and cannot be read is counted and shown.
 
 -rules prints Hoefler and Belli's twelve rules for reporting measurements, each
@@ -80,7 +88,11 @@ func (a *app) report(cmd *cobra.Command, args []string, f *reportFlags) error {
 	if err != nil {
 		return err
 	}
-	if info, err := os.Stat(args[0]); err == nil && !info.IsDir() {
+	files, err := areFiles(args)
+	if err != nil {
+		return err
+	}
+	if files {
 		return a.reportFiles(cmd, args, f, style)
 	}
 	if len(args) > 1 {
@@ -101,6 +113,39 @@ func (a *app) report(cmd *cobra.Command, args []string, f *reportFlags) error {
 		return a.write(cmd.Context(), results, opt, &f.table, true, "text", style)
 	}
 	return a.reprint(cmd, results, opt, f, style)
+}
+
+// areFiles tells files from folders, and refuses what is neither, or both.
+func areFiles(args []string) (bool, error) {
+	files := 0
+	for _, arg := range args {
+		info, err := os.Stat(arg)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return false, usagef("cannot report on %q: there is no such file or folder; goset-bench list shows the results here", arg)
+		case err != nil:
+			return false, usagef("cannot report on %q: %v", arg, err)
+		case !info.IsDir():
+			files++
+		}
+	}
+	if files > 0 && files < len(args) {
+		return false, usagef("cannot report on folders and files at once: %s; give folders, or files", whichAre(args))
+	}
+	return files > 0, nil
+}
+
+// whichAre says what each argument is.
+func whichAre(args []string) string {
+	var texts []string
+	for _, arg := range args {
+		what := "folder"
+		if info, err := os.Stat(arg); err == nil && !info.IsDir() {
+			what = "file"
+		}
+		texts = append(texts, fmt.Sprintf("%q is a %s", arg, what))
+	}
+	return strings.Join(texts, ", ")
 }
 
 // reprint makes a document of any source and prints it, or its rules.

@@ -44,7 +44,9 @@ Records are written run by run into a result folder; an interrupted experiment
 goes on with "goset-bench resume DIR".
 
 After "--" stands any command: it is measured without a file, under the modes
-that -modes names.`,
+that -modes names.
+
+` + modesHelp,
 		Example: `  goset-bench run quickstart
   goset-bench run published -set plan.idle=0s -set mode.goset.n=2
   goset-bench run -runs 10 -idle 5s -modes unpinned,taskset,goset -- ./task arg`,
@@ -143,14 +145,8 @@ func (a *app) runTrial(cmd *cobra.Command, prefs *preferences, src source, t *tr
 	}
 	defer w.close()
 	w.after = t.after
-	packages, err := w.prepareGo(cmd.Context(), e, true)
-	if err != nil {
+	if e, opt, err = w.fitted(cmd.Context(), prefs, src, t.set, e, opt); err != nil {
 		return err
-	}
-	if len(packages) > 0 {
-		if e, opt, err = src.load(prefs, slices.Concat(t.set, packages)); err != nil {
-			return err
-		}
 	}
 	host := later(hostFacts)
 	plan, err := makePlan(e)
@@ -160,15 +156,46 @@ func (a *app) runTrial(cmd *cobra.Command, prefs *preferences, src source, t *tr
 	if err := w.admit(e); err != nil {
 		return err
 	}
-	dir, err := resultFolder(t.output, prefs.text("results", defaultResults), e.Name+t.suffix, time.Now())
+	results := prefs.text("results", defaultResults)
+	dir, err := resultFolder(t.output, results, e.Name+t.suffix, time.Now())
 	if err != nil {
 		return err
 	}
 	s := w.session(e, dir)
+	if t.output == "" && results == defaultResults {
+		s.Ignored = results
+	}
 	s.Plan, s.Provenance = plan, provenance(src, opt, host())
 	return w.execute(cmd.Context(), t.table, func(ctx context.Context) (harness.Summary, error) {
 		return harness.Execute(ctx, s)
 	})
+}
+
+// fitted is an experiment as it is run here: with packages for their patterns,
+// and without treatments that take more CPUs than there are, where that is
+// allowed.
+func (w *work) fitted(ctx context.Context, prefs *preferences, src source, set []string, e *harness.Experiment, opt harness.LoadOptions) (*harness.Experiment, harness.LoadOptions, error) {
+	packages, err := w.prepareGo(ctx, e, true)
+	if err != nil {
+		return nil, opt, err
+	}
+	set = slices.Concat(set, packages)
+	if len(packages) > 0 {
+		if e, opt, err = src.load(prefs, set); err != nil {
+			return nil, opt, err
+		}
+	}
+	left, said, err := leaveOut(e, w.bestEffort)
+	if err != nil {
+		return nil, opt, err
+	}
+	for _, text := range said {
+		w.say("warning: " + text)
+	}
+	if len(left) > 0 {
+		return src.load(prefs, set, left...)
+	}
+	return e, opt, nil
 }
 
 // chooseSource tells an experiment from a command behind "--".

@@ -7,11 +7,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"goset/harness"
 	"goset/internal/clitest"
+	"goset/isolation"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -46,6 +49,11 @@ func TestScripts(t *testing.T) {
 			lock := e.WorkDir + "/.lock"
 			e.Setenv("GOSET_BENCH_LOCK", lock)
 			e.Setenv("GOSET_BENCH_STATE", e.WorkDir+"/.state")
+			if allowed, err := isolation.Allowed(); err == nil {
+				e.Setenv("FIRST", strconv.Itoa(allowed.First()))
+				e.Setenv("ALLOWED", allowed.String())
+				e.Setenv("MORE", strconv.Itoa(allowed.Len()+1))
+			}
 			if err := os.WriteFile(lock, nil, 0o644); err != nil {
 				return err
 			}
@@ -55,6 +63,8 @@ func TestScripts(t *testing.T) {
 			switch cond {
 			case "root":
 				return os.Geteuid() == 0, nil
+			case "caches":
+				return harness.CachesOf(hostFacts()).Known(), nil
 			case "podman":
 				return podmanWorks(), nil
 			}

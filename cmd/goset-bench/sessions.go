@@ -96,17 +96,13 @@ func (a *app) sessionsInk(f *reportFlags, style tableStyle) (func(*report.Sessio
 	return func(s *report.Sessions) error { return ink(a.stdout, s) }, nil
 }
 
-// distinctFolders refuses a folder that is given twice, by whatever name, and
-// what is no folder.
+// distinctFolders refuses a folder that is given twice, by whatever name.
 func distinctFolders(dirs []string) error {
 	var infos []os.FileInfo
 	for _, dir := range dirs {
 		info, err := os.Stat(dir)
 		if err != nil {
 			return usagef("cannot read result folder %q: %v", dir, err)
-		}
-		if !info.IsDir() {
-			return usagef("cannot report on folders and files at once: %q is a file; give folders, or files", dir)
 		}
 		for i, other := range infos {
 			if os.SameFile(info, other) {

@@ -44,13 +44,14 @@ func findSource(arg string) (source, error) {
 	return source{name: arg, path: abs, text: text}, nil
 }
 
-// load decodes a source under a person's preferences. All faults are printed
-// as they are, one a line.
-func (s source) load(prefs *preferences, set []string) (*harness.Experiment, harness.LoadOptions, error) {
+// load decodes a source under a person's preferences, and under what this
+// machine asks for on top. All faults are printed as they are, one a line.
+func (s source) load(prefs *preferences, set []string, machine ...harness.Setting) (*harness.Experiment, harness.LoadOptions, error) {
 	opt, err := prefs.settings(set)
 	if err != nil {
 		return nil, opt, err
 	}
+	opt.Overrides = append(opt.Overrides, machine...)
 	e, err := harness.Load(s.name, s.text, opt)
 	if err != nil {
 		return nil, opt, &exitError{exitUsage, fmt.Errorf("cannot use experiment:\n%v", err)}

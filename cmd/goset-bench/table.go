@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 
 	"goset/harness"
 	"goset/internal/cli"
@@ -52,12 +50,7 @@ const widestTable = 140
 // style takes the terminal's width and decides on colour: as -color says; "auto" is colour on a terminal
 // unless NO_COLOR is set or the terminal is dumb.
 func (a *app) style(prefs *preferences) (tableStyle, error) {
-	s := tableStyle{}
-	if f, ok := a.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-			s.width = min(width, widestTable)
-		}
-	}
+	s := tableStyle{width: min(cli.Width(a.stdout), widestTable)}
 	var err error
 	if s.color, err = cli.Color(prefs.text("color", "auto"), a.stdout); err != nil {
 		return s, &exitError{exitUsage, err}

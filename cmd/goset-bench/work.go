@@ -139,14 +139,10 @@ func (w *work) release() error {
 
 // session is what Execute and Resume have in common.
 func (w *work) session(e *harness.Experiment, dir string) harness.Session {
-	self, err := os.Executable()
-	if err != nil {
-		self = os.Args[0]
-	}
 	s := harness.Session{
 		Experiment: e, Dir: dir,
 		Executor: w.runner, Chooser: harness.NewChooser(host.Local), Extractor: harness.NewExtractor,
-		Self: []string{self, "workload"}, Env: os.Environ(), Allowed: w.allowed,
+		Self: kernelArgv(), Env: os.Environ(), Allowed: w.allowed,
 		User:       w.user,
 		BestEffort: w.bestEffort, Events: w.progress.event, Quiet: w.runner.Quiet,
 	}
@@ -169,6 +165,15 @@ func later[T any](compute func() T) func() T {
 	result := make(chan T, 1)
 	go func() { result <- compute() }()
 	return func() T { return <-result }
+}
+
+// kernelArgv starts a bundled kernel, whose name follows.
+func kernelArgv() []string {
+	self, err := os.Executable()
+	if err != nil {
+		self = os.Args[0]
+	}
+	return []string{self, "workload"}
 }
 
 // hostFacts describes the machine for the manifest. What could not be read is

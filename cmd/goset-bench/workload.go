@@ -143,7 +143,8 @@ func kernelNames() string {
 func (a *app) kernelCommand(k harness.Kernel) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   k.Name,
-		Short: "Run the " + k.Name + " kernel",
+		Short: "Run the " + k.Name + " kernel: " + k.Short,
+		Long:  k.Long,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			params := map[string]string{}

@@ -20,6 +20,9 @@ func TestKernelTables(t *testing.T) {
 	}
 	for i, k := range kernels {
 		h := known[i]
+		if h.Short == "" || h.Long == "" {
+			t.Errorf("nothing says what kernel %s measures", h.Name)
+		}
 		if h.Name != k.Name || len(h.Params) != len(k.Params) {
 			t.Errorf("harness has %s with %d parameters, want %s with %d", h.Name, len(h.Params), k.Name, len(k.Params))
 			continue

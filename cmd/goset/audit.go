@@ -65,7 +65,7 @@ func (a *app) audit(parent context.Context, reads int) error {
 		}
 	}
 	if a.opt.json != "-" {
-		if _, err := io.WriteString(a.stdout, auditText(found, color)); err != nil {
+		if _, err := io.WriteString(a.stdout, auditText(found, &page{color: color, width: cli.Width(a.stdout)})); err != nil {
 			return err
 		}
 	}
@@ -110,8 +110,7 @@ func (a *app) runAudit(parent context.Context, reads int) (found *host.Audit, er
 	return found, errors.Join(err, failed)
 }
 
-func auditText(a *host.Audit, color bool) string {
-	p := &page{color: color}
+func auditText(a *host.Audit, p *page) string {
 	p.head("Audit of %s, %d reads of each source, interrupts on CPU %d", a.Kernel, a.Reads, a.CPU)
 	var head line
 	head.add("source", texttab.Left, faint)
@@ -137,7 +136,7 @@ func auditText(a *host.Audit, color bool) string {
 		l.add(row.Verdict, texttab.Left, color)
 		lines = append(lines, l)
 	}
-	p.table(lines)
+	p.table(1, lines)
 	return p.String()
 }
 

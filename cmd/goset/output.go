@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"goset/internal/cli"
 )
 
 // output is where a report goes that is not for stderr. A file is there and open
@@ -148,9 +150,9 @@ func (t *task) write(r *taskReport, color bool) error {
 	}
 	switch {
 	case t.outputs.report != nil:
-		put(t.outputs.report, []byte(r.text(false)))
+		put(t.outputs.report, []byte(r.text(&page{})))
 	case !t.opt.quiet:
-		if _, err := io.WriteString(t.stderr, r.text(color)); err != nil && !errors.Is(err, syscall.EPIPE) {
+		if _, err := io.WriteString(t.stderr, r.text(&page{color: color, width: cli.Width(t.stderr)})); err != nil && !errors.Is(err, syscall.EPIPE) {
 			errs = append(errs, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 type page struct {
 	strings.Builder
 	color bool
+	width int // columns of the terminal; 0: lines are as long as they are
 }
 
 // The colours of a terminal.
@@ -35,12 +36,12 @@ func (p *page) head(format string, args ...any) {
 	if p.Len() > 0 {
 		p.WriteByte('\n')
 	}
-	title, rest, _ := strings.Cut(fmt.Sprintf(format, args...), " ")
-	p.WriteString(p.paint(bold, title))
-	if rest != "" {
-		p.WriteString(" " + rest)
+	text := fmt.Sprintf(format, args...)
+	title, _, _ := strings.Cut(text, " ")
+	if p.width > 0 {
+		text = strings.Join(texttab.Wrap(text, max(p.width, leastWrapped)), "\n")
 	}
-	p.WriteByte('\n')
+	p.WriteString(p.paint(bold, title) + strings.TrimPrefix(text, title) + "\n")
 }
 
 // line is one cell row with the colour of each cell.
@@ -57,16 +58,67 @@ func (l *line) add(text string, align texttab.Align, color string) {
 	l.colors = append(l.colors, color)
 }
 
-// table writes aligned lines.
-func (p *page) table(lines []line) {
+// columnGap is the blanks before every column of a table.
+const columnGap = 2
+
+// table writes aligned lines. Columns that the width has no room for follow
+// below, each time with the first lead columns again: nothing is cut.
+func (p *page) table(lead int, lines []line) {
+	for _, block := range texttab.Blocks(cellsOf(lines), lead, columnGap, p.width) {
+		p.block(columnsOf(block, lines))
+	}
+}
+
+func cellsOf(lines []line) [][]texttab.Cell {
 	rows := make([][]texttab.Cell, len(lines))
 	for i := range lines {
 		rows[i] = lines[i].cells
 	}
-	for i, cells := range texttab.Layout(rows) {
+	return rows
+}
+
+// leastWrapped is the columns that a text gets where the width has no room for
+// it at all.
+const leastWrapped = 8
+
+// columnsOf picks the columns of a block out of lines. Where there is no room for
+// its last one, the texts of that go on in further lines.
+func columnsOf(block texttab.Block, lines []line) []line {
+	last := len(block.Columns) - 1
+	var out []line
+	for i := range lines {
+		var l line
+		texts := []string{""}
+		for n, c := range block.Columns {
+			if c >= len(lines[i].cells) {
+				break
+			}
+			cell := lines[i].cells[c]
+			if n == last && block.Room > 0 {
+				texts = texttab.Wrap(cell.Text, max(block.Room, leastWrapped))
+				cell.Text = texts[0]
+			}
+			l.add(cell.Text, cell.Align, lines[i].colors[c])
+		}
+		out = append(out, l)
+		for _, text := range texts[1:] {
+			var more line
+			for range last {
+				more.left("")
+			}
+			more.add(text, l.cells[last].Align, l.colors[last])
+			out = append(out, more)
+		}
+	}
+	return out
+}
+
+// block writes lines that fit.
+func (p *page) block(lines []line) {
+	for i, cells := range texttab.Layout(cellsOf(lines)) {
 		var b strings.Builder
 		for j, cell := range cells {
-			b.WriteString("  ")
+			b.WriteString(strings.Repeat(" ", columnGap))
 			if j == len(cells)-1 {
 				cell = strings.TrimRight(cell, " ")
 			}
@@ -74,6 +126,17 @@ func (p *page) table(lines []line) {
 		}
 		p.WriteString(strings.TrimRight(b.String(), " "))
 		p.WriteByte('\n')
+	}
+}
+
+// note writes an indented text of its own.
+func (p *page) note(color, text string) {
+	texts := []string{text}
+	if p.width > 0 {
+		texts = texttab.Wrap(text, max(p.width-columnGap, leastWrapped))
+	}
+	for _, t := range texts {
+		p.WriteString(strings.Repeat(" ", columnGap) + p.paint(color, t) + "\n")
 	}
 }
 
@@ -86,7 +149,7 @@ func (p *page) fields(pairs ...string) {
 		l.left(pairs[i+1])
 		lines = append(lines, l)
 	}
-	p.table(lines)
+	p.table(1, lines)
 }
 
 // absent is how a value that is not known is shown: never as 0.

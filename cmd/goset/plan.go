@@ -56,7 +56,7 @@ func (a *app) plan(cmd *cobra.Command, argv []string) error {
 		}
 	}
 	if a.opt.json != "-" {
-		if _, err := io.WriteString(a.stdout, r.text(color)); err != nil {
+		if _, err := io.WriteString(a.stdout, r.text(&page{color: color, width: cli.Width(a.stdout)})); err != nil {
 			return err
 		}
 	}
@@ -159,8 +159,7 @@ func (t *task) refusedOnTheWay(r *planReport) error {
 }
 
 // text is the plan as people read it.
-func (r *planReport) text(color bool) string {
-	p := &page{color: color}
+func (r *planReport) text(p *page) string {
 	p.head("Plan %s", strings.Join(r.Command, " "))
 	cpus, why := absent, ""
 	if r.CPUs != nil {
@@ -177,10 +176,10 @@ func (r *planReport) text(color bool) string {
 	p.fields("cpus", cpus, "housekeeper", orAbsent(r.Housekeeper, whole), "machine", r.machine())
 	p.head("Layers")
 	if len(r.Refused)+len(r.Layers) == 0 {
-		p.WriteString("  none asked for: the command's CPUs are set, and nothing else\n")
+		p.note("", "none asked for: the command's CPUs are set, and nothing else")
 	}
 	for _, l := range r.Refused {
-		fmt.Fprintf(p, "  %s\n", p.paint(amber, fmt.Sprintf("%s cannot be held: %s (%s)", layerName(l.Layer), l.Reason, l.Hint)))
+		p.note(amber, fmt.Sprintf("%s cannot be held: %s (%s)", layerName(l.Layer), l.Reason, l.Hint))
 	}
 	for i := range r.Layers {
 		p.planned(&r.Layers[i])
@@ -220,7 +219,7 @@ func (p *page) planned(l *planLayer) {
 		row.left(call)
 		lines = append(lines, row)
 	}
-	p.table(lines)
+	p.table(2, lines)
 	for _, text := range append(l.Doubts, l.Note) {
 		if text == "" {
 			continue
@@ -229,7 +228,7 @@ func (p *page) planned(l *planLayer) {
 		if text == l.Note {
 			word = "note"
 		}
-		fmt.Fprintf(p, "    %s\n", p.paint(faint, word+": "+text))
+		p.note(faint, "  "+word+": "+text)
 	}
 }
 

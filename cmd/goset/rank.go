@@ -68,7 +68,7 @@ func (a *app) rankOnce(ctx context.Context, w io.Writer) error {
 		}
 	}
 	if a.opt.json != "-" {
-		p := &page{color: color}
+		p := &page{color: color, width: cli.Width(a.stdout)}
 		p.selection(s, len(s.CPUs))
 		if _, err := io.WriteString(w, p.String()); err != nil {
 			return err

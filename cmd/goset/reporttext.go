@@ -16,8 +16,7 @@ const (
 )
 
 // text is the report as people read it.
-func (r *taskReport) text(color bool) string {
-	p := &page{color: color}
+func (r *taskReport) text(p *page) string {
 	p.selection(r.Selection, mostPlaces)
 	p.telemetry(r.Telemetry)
 	p.run(r)
@@ -36,11 +35,11 @@ func (p *page) selection(s selectionReport, most int) {
 	for _, row := range rows {
 		lines = append(lines, row.line(s.Sample))
 	}
-	p.table(lines)
+	p.table(2, lines)
 	if left > 0 {
-		fmt.Fprintf(p, "  and %s more: goset rank\n", plural(left, "CPU", "CPUs"))
+		p.note("", "and "+plural(left, "CPU", "CPUs")+" more: goset rank")
 	}
-	p.WriteString(p.paint(faint, "  * task, & housekeeper, ! fenced; fixed and steer: interrupts that cannot and can be moved\n"))
+	p.note(faint, "* task, & housekeeper, ! fenced; fixed and steer: interrupts that cannot and can be moved")
 }
 
 func placeHead() line {
@@ -128,10 +127,10 @@ func (p *page) telemetry(t *host.Telemetry) {
 		"IRQ drift", driftText(t.Drift),
 	)
 	for _, off := range t.Off {
-		fmt.Fprintf(p, "  %s\n", p.paint(faint, fmt.Sprintf("%s is not read while a task runs: %s", off.Source, off.Reason)))
+		p.note(faint, fmt.Sprintf("%s is not read while a task runs: %s", off.Source, off.Reason))
 	}
 	for _, u := range t.Failed {
-		fmt.Fprintf(p, "  %s\n", p.paint(amber, fmt.Sprintf("%s could not be read: %s", u.What, u.Cause)))
+		p.note(amber, fmt.Sprintf("%s could not be read: %s", u.What, u.Cause))
 	}
 }
 
@@ -157,7 +156,7 @@ func (p *page) cpuTable(t *host.Telemetry) {
 		l.right(orAbsent(c.Frequency, func(s host.SpreadOf) string { return spread(s, hertz) }))
 		lines = append(lines, l)
 	}
-	p.table(lines)
+	p.table(1, lines)
 }
 
 func spread(s host.SpreadOf, format func(float64) string) string {
@@ -187,9 +186,9 @@ func (p *page) rowTable(t *host.Telemetry) {
 		l.left(row.Device)
 		lines = append(lines, l)
 	}
-	p.table(lines)
+	p.table(1, lines)
 	if left := len(t.Rows) - mostRows; left > 0 {
-		fmt.Fprintf(p, "  and %s more: -json\n", plural(left, "row", "rows"))
+		p.note("", "and "+plural(left, "row", "rows")+" more: -json")
 	}
 }
 
@@ -241,9 +240,9 @@ func (p *page) run(r *taskReport) {
 		l.left(s.Note)
 		lines = append(lines, l)
 	}
-	p.table(lines)
+	p.table(1, lines)
 	for _, w := range run.Warnings {
-		fmt.Fprintf(p, "  %s\n", p.paint(amber, "warning: "+w))
+		p.note(amber, "warning: "+w)
 	}
 }
 

@@ -99,7 +99,7 @@ func (a *app) show(cmd *cobra.Command) error {
 		}
 	}
 	if a.opt.json != "-" {
-		if _, err := io.WriteString(a.stdout, m.text(color)); err != nil {
+		if _, err := io.WriteString(a.stdout, m.text(&page{color: color, width: cli.Width(a.stdout)})); err != nil {
 			return err
 		}
 	}

@@ -11,8 +11,7 @@ import (
 )
 
 // text is the machine as people read it.
-func (m *machine) text(color bool) string {
-	p := &page{color: color}
+func (m *machine) text(p *page) string {
 	f := m.Facts
 	p.head("Machine")
 	p.fields(
@@ -37,7 +36,7 @@ func (m *machine) text(color bool) string {
 		p.layers(m.Layers)
 	}
 	for _, off := range m.Sources {
-		fmt.Fprintf(p, "  %s\n", p.paint(faint, fmt.Sprintf("%s is not read while a task runs: %s", off.Source, off.Reason)))
+		p.note(faint, fmt.Sprintf("%s is not read while a task runs: %s", off.Source, off.Reason))
 	}
 	return p.String()
 }
@@ -205,5 +204,5 @@ func (p *page) layers(layers []layerReport) {
 		}
 		lines = append(lines, row)
 	}
-	p.table(lines)
+	p.table(1, lines)
 }

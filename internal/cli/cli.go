@@ -74,6 +74,16 @@ func Terminal(w io.Writer) bool {
 	return isFile && term.IsTerminal(int(f.Fd()))
 }
 
+// Width is the columns of the terminal that w is; 0: it is none, or does not say.
+func Width(w io.Writer) int {
+	if f, isFile := w.(*os.File); isFile && term.IsTerminal(int(f.Fd())) {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return width
+		}
+	}
+	return 0
+}
+
 // Color decides whether w gets colour: as want says; "auto" is colour on a
 // terminal unless NO_COLOR is set.
 func Color(want string, w io.Writer) (bool, error) {

@@ -4,6 +4,7 @@
 package texttab
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -61,6 +62,45 @@ func widths(rows [][]Cell) []int {
 		}
 	}
 	return ws
+}
+
+// Block is columns that stand beside each other.
+type Block struct {
+	Columns []int // indices of the columns
+	// Room is what is left for the last column, where that is less than it
+	// takes; 0: it has its width.
+	Room int
+}
+
+// Blocks spreads the columns of rows over blocks that take at most width terminal
+// columns, with gap blanks before every column. Each block begins with the first
+// lead columns and holds at least one other, whatever room there is for it. A
+// width of 0 or less is no bound.
+func Blocks(rows [][]Cell, lead, gap, width int) []Block {
+	ws := widths(rows)
+	lead = min(lead, len(ws))
+	var leads []int
+	before := 0
+	for i, w := range ws[:lead] {
+		leads = append(leads, i)
+		before += gap + w
+	}
+	block, used := Block{Columns: slices.Clone(leads)}, before
+	var blocks []Block
+	for i := lead; i < len(ws); i++ {
+		if width > 0 && used+gap+ws[i] > width && len(block.Columns) > lead {
+			blocks = append(blocks, block)
+			block, used = Block{Columns: slices.Clone(leads)}, before
+		}
+		if width > 0 && used+gap+ws[i] > width {
+			block.Room = max(width-used-gap, 1)
+		}
+		block.Columns, used = append(block.Columns, i), used+gap+ws[i]
+	}
+	if len(block.Columns) > 0 {
+		blocks = append(blocks, block)
+	}
+	return blocks
 }
 
 // Layout pads every cell to its column's width.

@@ -31,6 +31,34 @@ func TestLayout(t *testing.T) {
 	}
 }
 
+func TestBlocks(t *testing.T) {
+	for _, tc := range []struct {
+		widths           []int
+		lead, gap, width int
+		want             []Block
+	}{
+		{nil, 1, 2, 10, nil},
+		{[]int{5}, 1, 2, 10, []Block{{[]int{0}, 0}}},
+		{[]int{5}, 1, 2, 1, []Block{{[]int{0}, 0}}},
+		{[]int{1, 1}, 1, 2, 6, []Block{{[]int{0, 1}, 0}}},
+		{[]int{1, 1, 1}, 1, 2, 6, []Block{{[]int{0, 1}, 0}, {[]int{0, 2}, 0}}},
+		{[]int{1, 1, 1}, 1, 2, 9, []Block{{[]int{0, 1, 2}, 0}}},
+		{[]int{1, 1, 1}, 1, 2, 0, []Block{{[]int{0, 1, 2}, 0}}},
+		{[]int{1, 50, 1, 1}, 1, 2, 9, []Block{{[]int{0, 1}, 4}, {[]int{0, 2, 3}, 0}}},
+		{[]int{9, 50}, 1, 2, 9, []Block{{[]int{0, 1}, 1}}},
+		{[]int{1, 2, 3, 4}, 2, 1, 9, []Block{{[]int{0, 1, 2}, 0}, {[]int{0, 1, 3}, 3}}},
+		{[]int{3, 3}, 0, 1, 4, []Block{{[]int{0}, 0}, {[]int{1}, 0}}},
+	} {
+		var row []Cell
+		for _, w := range tc.widths {
+			row = append(row, Cell{Text: strings.Repeat("x", w)})
+		}
+		if got := Blocks([][]Cell{row}, tc.lead, tc.gap, tc.width); !reflect.DeepEqual(got, tc.want) {
+			t.Errorf("Blocks(%v, %d, %d, %d) = %v, want %v", tc.widths, tc.lead, tc.gap, tc.width, got, tc.want)
+		}
+	}
+}
+
 func TestWrap(t *testing.T) {
 	for _, tc := range []struct {
 		s    string
