@@ -334,16 +334,22 @@ type Cache struct {
 }
 
 // caches reads every cache once. The level is in a file: index3 need not be
-// the third level.
+// the third level. CPUs that share all of their first level share all that is
+// above it, so of the threads of a core the first is asked.
 func (f FS) caches(online cpulist.Set) ([]Cache, error) {
 	var caches []Cache
 	var failed error
 	seen := map[string]bool{}
+	covered := cpulist.Set{}
 	for cpu := range online.All() {
+		if covered.Contains(cpu) {
+			continue
+		}
 		indices, err := f.numbered("index", cpuDir(cpu), "cache")
 		if err != nil {
 			return nil, err
 		}
+		var first []cpulist.Set // who shares this CPU's first level
 		for i := range indices.All() {
 			c, err := f.cache(fmt.Sprintf("%s/cache/index%d", cpuDir(cpu), i), cpu)
 			failed = errors.Join(failed, err)
@@ -351,16 +357,32 @@ func (f FS) caches(online cpulist.Set) ([]Cache, error) {
 				continue
 			}
 			c.CPUs = c.CPUs.Intersect(online).Union(cpulist.Of(cpu))
+			if c.Level == 1 {
+				first = append(first, c.CPUs)
+			}
 			if key := fmt.Sprint(c.Level, c.Type, c.CPUs); !seen[key] {
 				seen[key] = true
 				caches = append(caches, *c)
 			}
 		}
+		covered = covered.Union(common(first))
 	}
 	slices.SortStableFunc(caches, func(a, b Cache) int {
 		return cmp.Or(cmp.Compare(a.Level, b.Level), strings.Compare(a.Type, b.Type))
 	})
 	return caches, failed
+}
+
+// common is what is in all of the sets; of no sets, nothing.
+func common(sets []cpulist.Set) cpulist.Set {
+	if len(sets) == 0 {
+		return cpulist.Set{}
+	}
+	all := sets[0]
+	for _, set := range sets[1:] {
+		all = all.Intersect(set)
+	}
+	return all
 }
 
 // cache reads one cache; nil when the folder does not say its level.

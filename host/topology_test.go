@@ -1,8 +1,10 @@
 package host
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -276,5 +278,36 @@ func compareTopology(t *testing.T, top *Topology, want topologyFacts) {
 	}
 	if len(want.Kinds) > 0 && !maps.Equal(kinds, want.Kinds) {
 		t.Errorf("kinds %v, want %v", kinds, want.Kinds)
+	}
+}
+
+// TestCachesOfSharedCores: each cache stands there once, whether the CPUs of a
+// core share all of their first level, a part of it, or have none.
+func TestCachesOfSharedCores(t *testing.T) {
+	for _, test := range []struct{ name, data, instruction, want string }{
+		{"threads of a core", "0-1", "0-1", "1 Data 0-1, 1 Instruction 0-1, 2 Unified 0-1"},
+		{"cores that share instructions", "", "0-1", "1 Data 0, 1 Data 1, 1 Instruction 0-1, 2 Unified 0-1"},
+		{"cores of their own", "", "", "1 Data 0, 1 Data 1, 1 Instruction 0, 1 Instruction 1, 2 Unified 0-1"},
+	} {
+		files := map[string]string{"sys/devices/system/cpu/online": "0-1\n"}
+		for i, cpu := range []string{"0", "1"} {
+			for index, c := range []struct{ level, kind, shared string }{
+				{"1", "Data", test.data}, {"1", "Instruction", test.instruction}, {"2", "Unified", "0-1"},
+			} {
+				dir := fmt.Sprintf("sys/devices/system/cpu/cpu%d/cache/index%d/", i, index)
+				files[dir+"level"], files[dir+"type"], files[dir+"shared_cpu_list"] = c.level+"\n", c.kind+"\n", cmp.Or(c.shared, cpu)+"\n"
+			}
+		}
+		top, err := writeTree(t, files).Topology()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, c := range top.Caches {
+			got = append(got, fmt.Sprint(c.Level, " ", c.Type, " ", c.CPUs))
+		}
+		if s := strings.Join(got, ", "); s != test.want {
+			t.Errorf("%s: %s, want %s", test.name, s, test.want)
+		}
 	}
 }
