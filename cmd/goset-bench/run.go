@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -148,7 +147,6 @@ func (a *app) runTrial(cmd *cobra.Command, prefs *preferences, src source, t *tr
 	if e, opt, err = w.fitted(cmd.Context(), prefs, src, t.set, e, opt); err != nil {
 		return err
 	}
-	host := later(hostFacts)
 	plan, err := makePlan(e)
 	if err != nil {
 		return err
@@ -165,7 +163,7 @@ func (a *app) runTrial(cmd *cobra.Command, prefs *preferences, src source, t *tr
 	if t.output == "" && results == defaultResults {
 		s.Ignored = results
 	}
-	s.Plan, s.Provenance = plan, provenance(src, opt, host())
+	s.Plan, s.Provenance = plan, provenance(src, opt)
 	return w.execute(cmd.Context(), t.table, func(ctx context.Context) (harness.Summary, error) {
 		return harness.Execute(ctx, s)
 	})
@@ -267,8 +265,8 @@ func resultFolder(output, results, name string, now time.Time) (string, error) {
 }
 
 // provenance is what the manifest says about this start.
-func provenance(src source, opt harness.LoadOptions, host json.RawMessage) harness.Provenance {
-	p := harness.Provenance{Tool: cli.Version(), Source: src.path, Argv: os.Args, Host: host, Settings: map[string]string{}}
+func provenance(src source, opt harness.LoadOptions) harness.Provenance {
+	p := harness.Provenance{Tool: cli.Version(), Source: src.path, Argv: os.Args, Host: hostFacts(), Settings: map[string]string{}}
 	for _, s := range opt.Overrides {
 		p.Overrides = append(p.Overrides, s.Key+"="+s.Value)
 		p.Settings[s.Key] = s.Origin

@@ -159,14 +159,6 @@ func (w *work) session(e *harness.Experiment, dir string) harness.Session {
 	return s
 }
 
-// later begins to compute what is needed in a moment, and gives what waits for
-// it; that is to be called once at most.
-func later[T any](compute func() T) func() T {
-	result := make(chan T, 1)
-	go func() { result <- compute() }()
-	return func() T { return <-result }
-}
-
 // kernelArgv starts a bundled kernel, whose name follows.
 func kernelArgv() []string {
 	self, err := os.Executable()
