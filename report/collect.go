@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"goset/harness"
 	"goset/metric"
@@ -87,6 +88,10 @@ type treatment struct {
 	cells           []*cell // by metric index of the workload; nil: no value yet
 	excluded        []Excluded
 	warnings, cpus  tally
+	// takenOver counts the kept runs on CPUs that were chosen for an earlier
+	// run, and oldest is the longest time from such a choice to a run's start.
+	takenOver int
+	oldest    time.Duration
 }
 
 // cell holds all observations of one metric under one treatment.
@@ -271,6 +276,10 @@ func (t *treatment) keep(w *workload, r *harness.Record) {
 	t.starts = append(t.starts, start)
 	t.counters.add(int(at), r.Counters)
 	t.onCPUs = append(t.onCPUs, int32(t.cpus.add(r.CPUs)))
+	if c := r.Choice; c != nil && !c.At.IsZero() && !c.Own(r) {
+		t.takenOver++
+		t.oldest = max(t.oldest, r.Start.Sub(c.At))
+	}
 	t.procs = r.Procs
 	for name, v := range r.Values {
 		c := t.cell(w.index[name])

@@ -51,6 +51,7 @@ func notesOf(t *Table, g *group, m int) []Note {
 	}
 	for i, tr := range g.treatments {
 		n.places(i, tr, m, f)
+		n.choices(i, tr)
 		n.gaps(i, tr, m, &t.Rows[i])
 	}
 	for i := range t.Rows {
@@ -130,6 +131,14 @@ func (n *notes) places(i int, tr *treatment, m int, f format) {
 		at = append(at, "…")
 	}
 	n.about(TopicCPUs, fmt.Sprintf("runs were on different CPUs (%s): the spread includes differences between cores", strings.Join(at, "; ")), i)
+}
+
+// choices tells of runs on the CPUs that were the quietest at another time.
+func (n *notes) choices(i int, tr *treatment) {
+	if tr.takenOver > 0 {
+		n.add(fmt.Sprintf("%d of %d runs were on CPUs that had been chosen as the quietest for an earlier run, up to %v before",
+			tr.takenOver, tr.counts.Kept, tr.oldest.Round(time.Second)), i)
+	}
 }
 
 // gaps tells of values and iterations that the numbers leave out.
