@@ -311,9 +311,11 @@ func (l *cgroupLayer) inside(r *applied, pid int) string {
 // ended tells a process that has ended, reaped or not.
 func ended(k kernel, pid int) bool {
 	text, err := k.readFile(fmt.Sprintf("/proc/%d/stat", pid))
-	_, rest, _ := cutLast(text, ")")
-	f := strings.Fields(rest)
-	return err != nil || len(f) > 0 && (f[0] == "Z" || f[0] == "X")
+	if err != nil {
+		return true
+	}
+	stat, err := parseTaskStat(text)
+	return err == nil && stat.ended
 }
 
 // threadsFile lists the threads of a cgroup.

@@ -184,6 +184,11 @@ func (k *fakeKernel) readFile(name string) (string, error) {
 	return text, nil
 }
 
+func (k *fakeKernel) readPart(name string, size int) (string, error) {
+	text, err := k.readFile(name)
+	return text[:min(len(text), size)], err
+}
+
 func (k *fakeKernel) readTask(rest string) (string, error, bool) {
 	num, file, _ := strings.Cut(rest, "/")
 	if num == "self" && file == "cgroup" {

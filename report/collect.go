@@ -92,6 +92,8 @@ type treatment struct {
 	// run, and oldest is the longest time from such a choice to a run's start.
 	takenOver int
 	oldest    time.Duration
+	// unread counts, by layer, the kept runs in which it was not read back.
+	unread map[string]int
 }
 
 // cell holds all observations of one metric under one treatment.
@@ -280,6 +282,11 @@ func (t *treatment) keep(w *workload, r *harness.Record) {
 		t.takenOver++
 		t.oldest = max(t.oldest, r.Start.Sub(c.At))
 	}
+	for _, l := range r.Layers {
+		if l.Unread {
+			t.leaveUnread(l.Layer)
+		}
+	}
 	t.procs = r.Procs
 	for name, v := range r.Values {
 		c := t.cell(w.index[name])
@@ -289,6 +296,14 @@ func (t *treatment) keep(w *workload, r *harness.Record) {
 		}
 		c.values, c.at = append(c.values, v), append(c.at, at)
 	}
+}
+
+// leaveUnread counts a run in which a layer was not read back.
+func (t *treatment) leaveUnread(layer string) {
+	if t.unread == nil {
+		t.unread = map[string]int{}
+	}
+	t.unread[layer]++
 }
 
 // cell returns the cell of a metric, which it makes where it is new.

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -66,6 +67,7 @@ func notesOf(t *Table, g *group, m int) []Note {
 		}
 	}
 	for i, tr := range g.treatments {
+		n.unread(i, tr)
 		n.recorded(i, tr)
 	}
 	return n.list
@@ -165,6 +167,14 @@ func (n *notes) gaps(i int, tr *treatment, m int, r *Row) {
 	}
 	if it := r.Iterations; it.Pooled < it.N {
 		n.add(fmt.Sprintf("too many iterations to keep all: quantiles are of %d out of %d, thinned evenly", it.Pooled, it.N), i)
+	}
+}
+
+// unread tells of layers that counted as held though nobody could look.
+func (n *notes) unread(i int, tr *treatment) {
+	for _, layer := range slices.Sorted(maps.Keys(tr.unread)) {
+		n.add(fmt.Sprintf("layer %q was read back in %d of %d runs; the others had ended before that, or may not be read, and have what their exec was given",
+			layer, tr.counts.Kept-tr.unread[layer], tr.counts.Kept), i)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"goset/harness"
+	"goset/isolation"
 	"goset/metric"
 	"goset/stats"
 )
@@ -202,6 +203,29 @@ func TestNoteOfChoices(t *testing.T) {
 	b.run(once, 4, nil, void("x"), on("1"), chose(0, 9*time.Hour))
 	tb := build(t, b.rs, Options{})[0]
 	want := "3 of 4 runs were on CPUs that had been chosen as the quietest for an earlier run, up to 2h0m0s before — once"
+	if got := noteTexts(&tb); got != want {
+		t.Errorf("notes:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// TestNoteOfUnreadLayers counts the kept runs in which a layer was held and read
+// back from nobody.
+func TestNoteOfUnreadLayers(t *testing.T) {
+	b := &builder{}
+	m := metric.Metric{Name: "t", Unit: "s", Shown: true}
+	some, none := b.treat("w", "some", ""), b.treat("w", "none", "")
+	layers := func(unread bool) func(*harness.Record) {
+		return func(r *harness.Record) {
+			r.Layers = []isolation.LayerState{{Layer: "thp", Held: true, Unread: unread}, {Layer: "aslr", Held: true}}
+		}
+	}
+	for i := range 3 {
+		b.run(some, i, map[string]float64{"t": 1}, describe(m), layers(i > 0))
+		b.run(none, i, map[string]float64{"t": 1}, layers(false))
+	}
+	b.run(some, 3, nil, void("x"), layers(true))
+	tb := build(t, b.rs, Options{})[0]
+	want := `layer "thp" was read back in 1 of 3 runs; the others had ended before that, or may not be read, and have what their exec was given — some`
 	if got := noteTexts(&tb); got != want {
 		t.Errorf("notes:\n%s\nwant:\n%s", got, want)
 	}
