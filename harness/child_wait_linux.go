@@ -14,7 +14,12 @@ import (
 // firstLook, then at doubling intervals up to lastLook; up to wrapLook where the
 // task is not the child but somewhere inside of it, and may live for a part of
 // the time only.
+//
+// What the child has from its exec on is looked for at shorter intervals, from
+// execLook on, until it is there once: a child is not past its exec when the
+// kernel lets its parent go on, and may be over after half a millisecond.
 const (
+	execLook  = 50 * time.Microsecond
 	firstLook = 50 * time.Millisecond
 	lastLook  = time.Second
 	wrapLook  = 200 * time.Millisecond
@@ -77,14 +82,14 @@ func (r *Runner) poll(c *child, until time.Time) (events, error) {
 // back, and ends the tree when the time is up or the context has ended. It
 // returns the moment of the end.
 func (r *Runner) wait(ctx context.Context, c *child, job Job, held *isolation.Held, res *Result, others family) (time.Time, error) {
-	looks := newLooks(c, job, held)
+	looks, born := newLooks(c, job, held), newExecLooks(c, held)
 	end := ending{r: r, c: c, others: others}
 	if job.Timeout > 0 {
 		end.due = c.start.Add(job.Timeout)
 	}
 	ticks := newTicks(job, c)
 	for {
-		ev, err := r.poll(c, earlier(end.due, earlier(looks.due, ticks.due)))
+		ev, err := r.poll(c, earlier(earlier(end.due, born.due), earlier(looks.due, ticks.due)))
 		now := time.Now()
 		if err != nil {
 			return now, err
@@ -109,6 +114,7 @@ func (r *Runner) wait(ctx context.Context, c *child, job Job, held *isolation.He
 				return now, nil
 			}
 		}
+		born.look(now)
 		looks.look(now)
 		ticks.tick(now)
 	}
@@ -215,6 +221,34 @@ func (l *looks) look(now time.Time) {
 func (l *looks) zombie() {
 	l.held.ReadBack(l.c.pid)
 	l.held.Check(l.c.pid)
+}
+
+// execLooks is the schedule by which a child is awaited behind its exec.
+type execLooks struct {
+	pid   int
+	held  *isolation.Held
+	due   time.Time // zero: all is read, or left to the other looks
+	pause time.Duration
+}
+
+func newExecLooks(c *child, held *isolation.Held) *execLooks {
+	l := &execLooks{pid: c.pid, held: held, pause: execLook}
+	if held.Unread() {
+		l.due = time.Now().Add(l.pause)
+	}
+	return l
+}
+
+// look reads back, when it is due, what is still unread.
+func (l *execLooks) look(now time.Time) {
+	if l.due.IsZero() || now.Before(l.due) {
+		return
+	}
+	l.held.CheckExec(l.pid)
+	l.due, l.pause = time.Time{}, 2*l.pause
+	if l.held.Unread() && l.pause < firstLook {
+		l.due = now.Add(l.pause)
+	}
 }
 
 // ending ends the tree of a child that does not end by itself.

@@ -156,7 +156,6 @@ func newLoop(s Session) (*loop, error) {
 	l := &loop{
 		Session: s, clock: s.Clock,
 		extractors: map[string]Extractor{},
-		cpus:       newCPUPlan(s),
 		known:      newKnown(),
 		done:       make([]runState, len(s.Plan.Runs)),
 		previous:   -1,
@@ -165,6 +164,7 @@ func newLoop(s Session) (*loop, error) {
 	if l.clock == nil {
 		l.clock = machineClock{}
 	}
+	l.cpus = newCPUPlan(s, l.clock.Now)
 	if l.OutputLimit == 0 {
 		l.OutputLimit = s.Experiment.Plan.Output
 	}
@@ -355,7 +355,7 @@ func (l *loop) begin(i, attempt int) *Record {
 // run does not count; other errors are why it could not start.
 func (l *loop) execute(ctx context.Context, t *Treatment, turn int, run *Run, r *Record) (Result, error) {
 	job := l.jobs[t.Index]
-	cpus, choice, err := l.cpus.choose(ctx, t, turn, int(run.Block))
+	cpus, choice, err := l.cpus.choose(ctx, t, turn, r)
 	if ctx.Err() != nil {
 		return Result{}, ErrInterrupted
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"goset/cpulist"
 	"goset/isolation"
@@ -14,6 +16,7 @@ type cpuPlan struct {
 	experiment *Experiment
 	plan       *Plan
 	chooser    Chooser
+	now        func() time.Time
 	allowed    []int
 	bestEffort bool
 	turns      map[int]int // by treatment: runs of it that went before, in the plan
@@ -30,13 +33,19 @@ type choiceKey struct {
 
 // chosenCPUs is a choice that may hold for more than one run.
 type chosenCPUs struct {
-	cpus  cpulist.Set
-	block int
+	cpus   cpulist.Set
+	choice *Choice // nil: a chooser, or a record, that does not say how
+	block  int
 }
 
-func newCPUPlan(s Session) cpuPlan {
+// holdsFor says whether a run gets CPUs that were chosen for an earlier one.
+func (c chosenCPUs) holdsFor(m *isolation.Mode, block int) bool {
+	return m.Choose == "experiment" || m.Choose == "block" && c.block == block
+}
+
+func newCPUPlan(s Session, now func() time.Time) cpuPlan {
 	return cpuPlan{
-		experiment: s.Experiment, plan: s.Plan, chooser: s.Chooser, allowed: s.Allowed.CPUs(), bestEffort: s.BestEffort,
+		experiment: s.Experiment, plan: s.Plan, chooser: s.Chooser, now: now, allowed: s.Allowed.CPUs(), bestEffort: s.BestEffort,
 		turns: map[int]int{}, chosen: map[choiceKey]chosenCPUs{}, lists: map[string]cpulist.Set{},
 	}
 }
@@ -92,9 +101,10 @@ func (c *cpuPlan) turn(t *Treatment) int {
 	return t.Index + n
 }
 
-// choose gives a run its CPUs; none when its mode does not pin. The choice is
-// there when the CPUs were chosen for this very run.
-func (c *cpuPlan) choose(ctx context.Context, t *Treatment, turn, block int) (cpulist.Set, *Choice, error) {
+// choose gives the run of a record its CPUs; none when its mode does not pin.
+// The choice is how they were picked, for this run or for an earlier one; nil:
+// they were not picked by a ranking.
+func (c *cpuPlan) choose(ctx context.Context, t *Treatment, turn int, r *Record) (cpulist.Set, *Choice, error) {
 	m := &t.Layers
 	switch {
 	case m.CPUs == "", c.waived(m):
@@ -102,7 +112,7 @@ func (c *cpuPlan) choose(ctx context.Context, t *Treatment, turn, block int) (cp
 	case m.CPUs == cpusRotate:
 		return c.rotate(turn, max(1, m.N)), nil, nil
 	case m.CPUs == cpusQuietest:
-		return c.quietest(ctx, m, block)
+		return c.quietest(ctx, m, r)
 	}
 	return c.lists[m.CPUs], nil, nil
 }
@@ -124,17 +134,19 @@ func (c *cpuPlan) rotate(turn, n int) cpulist.Set {
 
 // quietest asks the chooser, or takes what it said before for this block or
 // this experiment.
-func (c *cpuPlan) quietest(ctx context.Context, m *isolation.Mode, block int) (cpulist.Set, *Choice, error) {
+func (c *cpuPlan) quietest(ctx context.Context, m *isolation.Mode, r *Record) (cpulist.Set, *Choice, error) {
 	key := keyOf(m)
-	last, ok := c.chosen[key]
-	if ok && (m.Choose == "experiment" || m.Choose == "block" && last.block == block) {
-		return last.cpus, nil, nil
+	if last, ok := c.chosen[key]; ok && last.holdsFor(m, r.Block) {
+		return last.cpus, last.choice, nil
 	}
 	cpus, choice, err := c.chooser.Choose(ctx, *m)
 	if err != nil {
 		return cpulist.Set{}, nil, fmt.Errorf("cannot choose the quietest CPUs: %w", err)
 	}
-	c.chosen[key] = chosenCPUs{cpus, block}
+	if choice != nil {
+		choice.Run, choice.Attempt, choice.At = r.Run, r.Attempt, c.now().UTC()
+	}
+	c.chosen[key] = chosenCPUs{cpus, choice, r.Block}
 	return cpus, choice, nil
 }
 
@@ -143,7 +155,8 @@ func keyOf(m *isolation.Mode) choiceKey {
 }
 
 // recall takes in a record of an earlier session, so that a choice for the
-// whole experiment or for a block holds after a resume.
+// whole experiment or for a block holds after a resume, with its ranking. It
+// does whatever the outcome: the runs after one that failed had its CPUs too.
 func (c *cpuPlan) recall(r *Record) error {
 	m := &c.plan.Treatments[r.Treatment].Layers
 	if m.CPUs != cpusQuietest || r.CPUs == "" || m.Choose != "experiment" && m.Choose != "block" {
@@ -153,6 +166,30 @@ func (c *cpuPlan) recall(r *Record) error {
 	if err != nil {
 		return fmt.Errorf("cannot read \"cpus\" of run %d: %v", r.Run, err)
 	}
-	c.chosen[keyOf(m)] = chosenCPUs{cpus, r.Block}
+	c.chosen[keyOf(m)] = chosenCPUs{cpus, r.Choice, r.Block}
 	return nil
+}
+
+// heldOver says of every mode that takes over CPUs from an earlier session, in
+// runs that are pending, which ones and how old the choice is: the machine may
+// be another by now.
+func (c *cpuPlan) heldOver(pending func(run int) bool) []string {
+	var texts []string
+	for i := range c.plan.Runs {
+		run := &c.plan.Runs[i]
+		m := &c.plan.Treatments[run.Treatment].Layers
+		last, ok := c.chosen[keyOf(m)]
+		if m.CPUs != cpusQuietest || !ok || !pending(i) || !last.holdsFor(m, int(run.Block)) {
+			continue
+		}
+		text := fmt.Sprintf("mode %q goes on with CPUs %s (choose = %q)", m.Name, last.cpus, m.Choose)
+		if last.choice != nil && !last.choice.At.IsZero() {
+			text = fmt.Sprintf("mode %q goes on with CPUs %s, chosen for run %d at %s (choose = %q)",
+				m.Name, last.cpus, last.choice.Run, last.choice.At.Format(time.RFC3339), m.Choose)
+		}
+		if !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }

@@ -60,7 +60,7 @@ type fakeChooser struct {
 
 func (c *fakeChooser) Choose(context.Context, isolation.Mode) (cpulist.Set, *Choice, error) {
 	c.n++
-	return cpulist.Of(c.n - 1), &Choice{Sample: time.Second}, c.err
+	return cpulist.Of(c.n - 1), &Choice{Sample: time.Second, Ranking: []Ranked{{CPU: c.n - 1}}}, c.err
 }
 
 // fakeExtractor answers each result by a function.
@@ -531,23 +531,67 @@ func TestMetricsAreDescribedOnce(t *testing.T) {
 func TestQuietestIsChosenAsOftenAsAsked(t *testing.T) {
 	tests := []struct {
 		choose string
-		want   string
-	}{{"", "0 1 2 3"}, {"run", "0 1 2 3"}, {"block", "0 0 1 1"}, {"experiment", "0 0 0 0"}}
-	for _, test := range tests {
-		s, _ := testSession(t, 2, []string{"a", "b"}, isolation.Mode{Name: "m", CPUs: "quietest", Choose: test.choose})
+		want   string // the CPU of every run, and the run that it was chosen for
+	}{
+		{"", "0:0 1:1 2:2 3:3"}, {"run", "0:0 1:1 2:2 3:3"}, {"block", "0:0 0:0 1:2 1:2"}, {"experiment", "0:0 0:0 0:0 0:0"},
+	}
+	// What becomes of the run that chooses makes no difference to what stands
+	// in the records of those that follow.
+	for name, first := range map[string]Result{"kept": {}, "failed": {Exit: 1}, "void": {Layers: []isolation.LayerState{{Layer: "steer"}}}} {
+		for _, test := range tests {
+			s, x := testSession(t, 2, []string{"a", "b"}, isolation.Mode{Name: "m", CPUs: "quietest", Choose: test.choose})
+			x.answer = func(_ context.Context, n int, _ Job) (Result, error) {
+				if n == 0 {
+					return first, nil
+				}
+				return Result{Wall: time.Second}, nil
+			}
+			if _, err := Execute(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			rs := records(t, s.Dir)
+			if got := choicesOf(t, rs); got != test.want {
+				t.Errorf("choose = %q, first run %s: %s, want %s", test.choose, name, got, test.want)
+			}
+			if string(rs[0].Outcome) != name {
+				t.Errorf("the first run is %s, want %s", rs[0].Outcome, name)
+			}
+		}
+	}
+}
+
+// choicesOf gives the CPU of every record and the run that its choice was made
+// for, and holds the ranking against the CPU.
+func choicesOf(t *testing.T, rs []Record) string {
+	t.Helper()
+	var got []string
+	for i := range rs {
+		c := rs[i].Choice
+		if c == nil || c.Attempt != 1 || c.At.IsZero() || c.Sample != time.Second || len(c.Ranking) != 1 || fmt.Sprint(c.Ranking[0].CPU) != rs[i].CPUs {
+			t.Fatalf("run %d on CPU %s keeps the choice %+v", rs[i].Run, rs[i].CPUs, c)
+		}
+		if c.Own(&rs[i]) != (c.Run == rs[i].Run) {
+			t.Errorf("run %d: own choice %t", rs[i].Run, c.Own(&rs[i]))
+		}
+		got = append(got, fmt.Sprintf("%s:%d", rs[i].CPUs, c.Run))
+	}
+	return strings.Join(got, " ")
+}
+
+func TestChoiceOfAFurtherAttempt(t *testing.T) {
+	for choose, want := range map[string][]int{"run": {1, 2}, "block": {1, 1}, "experiment": {1, 1}} {
+		s, x := testSession(t, 1, []string{"a"}, isolation.Mode{Name: "m", CPUs: "quietest", Choose: choose})
+		s.Experiment.Plan.Retries = 1
+		x.answer = func(_ context.Context, n int, _ Job) (Result, error) { return Result{Exit: 1 - n}, nil }
 		if _, err := Execute(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
-		var got []string
-		chosen := 0
+		var got []int
 		for _, r := range records(t, s.Dir) {
-			got = append(got, r.CPUs)
-			if r.Choice != nil {
-				chosen++
-			}
+			got = append(got, r.Choice.Attempt)
 		}
-		if g := strings.Join(got, " "); g != test.want || chosen != s.Chooser.(*fakeChooser).n {
-			t.Errorf("choose = %q: CPUs %s with %d choices on record, want %s with %d", test.choose, g, chosen, test.want, s.Chooser.(*fakeChooser).n)
+		if !slices.Equal(got, want) {
+			t.Errorf("choose = %q: chosen by attempts %v, want %v", choose, got, want)
 		}
 	}
 }

@@ -128,7 +128,7 @@ type SessionStart struct {
 	Toolchain string          `json:"toolchain"`
 	Argv      []string        `json:"argv"`
 	Host      json.RawMessage `json:"host,omitempty"`     // where it differs from the manifest's
-	Warnings  []string        `json:"warnings,omitempty"` // what differs
+	Warnings  []string        `json:"warnings,omitempty"` // what differs, and what was taken over
 }
 
 // Provenance is what a manifest says about where a session comes from; the

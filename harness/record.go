@@ -68,13 +68,24 @@ type Record struct {
 	Superseded bool `json:"-"`
 }
 
-// Choice is how the CPUs of "quietest" were picked.
+// Choice is how the CPUs of "quietest" were picked. It stands whole in the
+// record of every run that got them, of those too that took over what another
+// run had chosen (choose = "block" or "experiment"): what became of that one's
+// record then does not matter.
 type Choice struct {
+	// Run and Attempt are those of the record whose run chose; At is when it
+	// did. Zero where records of an earlier form do not say it.
+	Run     int           `json:"run"`
+	Attempt int           `json:"attempt"`
+	At      time.Time     `json:"at"`
 	Sample  time.Duration `json:"sample_ns"`
 	Ranking []Ranked      `json:"ranking"`
 	// Left counts the places at the end of a long ranking that are not kept.
 	Left int `json:"left,omitempty"`
 }
+
+// Own is true when the run of r chose for itself.
+func (c *Choice) Own(r *Record) bool { return c.Run == r.Run && c.Attempt == r.Attempt }
 
 // Ranked is one CPU in the order of a ranking.
 type Ranked struct {

@@ -39,7 +39,9 @@ func (e *ChangedError) Error() string {
 }
 
 // Resume goes on with the plan of a result folder at its first missing run. No
-// run that has a record is repeated, but for attempts that are still due. A
+// run that has a record is repeated, but for attempts that are still due. CPUs
+// that were chosen for the whole experiment, or for a block that has runs left,
+// are those of the records, however old; a warning says which and since when. A
 // folder that another process works in is refused (*LockedError), as is an
 // experiment that has changed (*ChangedError).
 func Resume(ctx context.Context, dir string, s Session, o ResumeOptions) (Summary, error) {
@@ -200,7 +202,7 @@ func (l *loop) settle(last int) {
 // took is how long a run on record took, as far as the record tells.
 func (r *Record) took() time.Duration {
 	d := time.Duration(r.Values["wall"] * float64(time.Second))
-	if r.Choice != nil {
+	if r.Choice != nil && r.Choice.Own(r) {
 		d += r.Choice.Sample
 	}
 	return d
@@ -229,6 +231,10 @@ func (l *loop) restore(m *Manifest, results *Results, o ResumeOptions) error {
 	session.Warnings = m.differences(l.Provenance)
 	if len(session.Warnings) > 0 {
 		session.Host = l.Provenance.Host
+	}
+	if l.stopped == nil {
+		attempts := 1 + l.Experiment.Plan.Retries
+		session.Warnings = append(session.Warnings, l.cpus.heldOver(func(run int) bool { return !l.done[run].ended(attempts) })...)
 	}
 	for _, text := range session.Warnings {
 		l.warnLater(text)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -66,16 +67,90 @@ func TestResumeOfAFinishedPlanDoesNothing(t *testing.T) {
 	}
 }
 
-func TestResumeKeepsTheChoiceOfTheExperiment(t *testing.T) {
-	s, x := testSession(t, 3, []string{"a"}, isolation.Mode{Name: "m", CPUs: "quietest", Choose: "experiment"})
+func TestResumeKeepsTheChoice(t *testing.T) {
+	const at = "2023-11-14T22:13:20Z"
+	for _, c := range []struct {
+		choose  string
+		after   int    // runs on record when the first session ends
+		outcome string // of the first, which chose
+		want    string // the CPU of every run, and the run that it was chosen for
+		says    string // "": nothing is taken over
+	}{
+		{"run", 1, "kept", "0:0 0:1 1:2 2:3", ""},
+		{"block", 0, "", "0:0 0:0 1:2 1:2", ""},
+		{"block", 1, "kept", "0:0 0:0 0:2 0:2", `chosen for run 0 at ` + at + ` (choose = "block")`},
+		{"block", 1, "failed", "0:0 0:0 0:2 0:2", `chosen for run 0 at ` + at + ` (choose = "block")`},
+		{"block", 2, "kept", "0:0 0:0 0:2 0:2", ""},
+		{"experiment", 0, "", "0:0 0:0 0:0 0:0", ""},
+		{"experiment", 1, "kept", "0:0 0:0 0:0 0:0", `chosen for run 0 at ` + at + ` (choose = "experiment")`},
+		{"experiment", 1, "failed", "0:0 0:0 0:0 0:0", `chosen for run 0 at ` + at + ` (choose = "experiment")`},
+		{"experiment", 4, "kept", "0:0 0:0 0:0 0:0", ""},
+	} {
+		s, x := testSession(t, 2, []string{"a", "b"}, isolation.Mode{Name: "m", CPUs: "quietest", Choose: c.choose})
+		ctx, cancel := context.WithCancel(t.Context())
+		x.answer = func(_ context.Context, n int, _ Job) (Result, error) {
+			switch {
+			case n == c.after:
+				cancel()
+				return Result{Interrupted: true}, nil
+			case n == 0 && c.outcome == "failed":
+				return Result{Exit: 1}, nil
+			}
+			return Result{Wall: time.Second}, nil
+		}
+		if _, err := Execute(ctx, s); c.after < 4 && !errors.Is(err, ErrInterrupted) {
+			t.Fatal(err)
+		}
+		cancel()
+		x.answer = nil
+		// The chooser of a new session begins anew; days have passed.
+		s.Chooser = &fakeChooser{}
+		s.Clock = &fakeClock{now: time.Unix(1800000000, 0).UTC()}
+		sum, err := Resume(t.Context(), s.Dir, s, resumeOptions(s))
+		if err != nil || !sum.Done() {
+			t.Fatal(err, sum)
+		}
+		if got := choicesOf(t, records(t, s.Dir)); got != c.want {
+			t.Errorf("%+v: %s", c, got)
+		}
+		m, err := ReadManifest(s.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		if c.says != "" {
+			want = []string{`mode "m" goes on with CPUs 0, ` + c.says}
+		}
+		if !slices.Equal(sum.Warnings, want) || !slices.Equal(m.Sessions[1].Warnings, want) {
+			t.Errorf("%+v: it says %q, and in the manifest %q", c, sum.Warnings, m.Sessions[1].Warnings)
+		}
+	}
+}
+
+// TestResumeOfRecordsWithoutChoice goes on with the CPUs of records that do not
+// say how they were chosen.
+func TestResumeOfRecordsWithoutChoice(t *testing.T) {
+	s, x := testSession(t, 2, []string{"a"}, isolation.Mode{Name: "m", CPUs: "quietest", Choose: "experiment"})
 	stopAfter(t, s, x, 1)
-	if _, err := Resume(t.Context(), s.Dir, s, resumeOptions(s)); err != nil {
+	path := filepath.Join(s.Dir, RecordsFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range records(t, s.Dir) {
-		if r.CPUs != "0" {
-			t.Errorf("run %d on CPU %s, want 0", r.Run, r.CPUs)
-		}
+	text = regexp.MustCompile(`"choice":\{.*?\]\},`).ReplaceAll(text, nil)
+	if bytes.Contains(text, []byte("choice")) {
+		t.Fatalf("the record keeps its choice: %s", text)
+	}
+	if err := os.WriteFile(path, text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	s.Chooser = &fakeChooser{n: 4}
+	sum, err := Resume(t.Context(), s.Dir, s, resumeOptions(s))
+	if err != nil || !slices.Equal(sum.Warnings, []string{`mode "m" goes on with CPUs 0 (choose = "experiment")`}) {
+		t.Errorf("%v, it says %q", err, sum.Warnings)
+	}
+	if rs := records(t, s.Dir); len(rs) != 2 || rs[1].CPUs != "0" || rs[1].Choice != nil {
+		t.Errorf("records %+v", rs)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 // The flags of a task (include/linux/sched.h, field 9 of stat).
 const (
+	flagForkNoExec    = 0x00000040 // forked, and not past an exec
 	flagKthread       = 0x00200000
 	flagNoSetAffinity = 0x04000000
 )

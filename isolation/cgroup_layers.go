@@ -172,7 +172,10 @@ func (l *cgroupLayer) partition(r *applied) error {
 // mended it came with the word "isolated", so that a kernel that knows the word
 // does no harm. Kernels before 6.8 change those of unbound workers that isolcpus=,
 // nohz_full= or an administrator keeps off some CPUs (seen on 6.1); from 6.8 on
-// workers follow partitions.
+// workers follow partitions. Kernels from 6.17 to 7.1 forget with a partition of
+// CPUs of isolcpus= that these are isolated without it, too (cpuset.cpus.isolated
+// of the root; seen on 6.17, 6.18, 6.19, 7.0 and 7.1). Earlier ones make none of
+// such CPUs, and later ones remember.
 func (l *cgroupLayer) harm(r *applied, word string) (string, error) {
 	if word == cgroupMember {
 		return "", nil
@@ -184,6 +187,9 @@ func (l *cgroupLayer) harm(r *applied, word string) (string, error) {
 	if word == cgroupRoot && rel.before(6, 1) && !l.knowsIsolated {
 		return "a kernel before 6.1 would let its workers leave their CPUs for good", nil
 	}
+	if !rel.before(6, 17) && rel.before(7, 2) {
+		return forgotten(r)
+	}
 	if exists(r.kernel, workqueueRequested) {
 		return "", nil
 	}
@@ -192,6 +198,20 @@ func (l *cgroupLayer) harm(r *applied, word string) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("a kernel before 6.8 would let its workers onto %s for good, which they are kept off", named(kept)), nil
+}
+
+// forgotten says which CPUs of a run are isolated since boot, and would not be
+// any more.
+func forgotten(r *applied) (string, error) {
+	text, err := optionalFile(r.kernel, cpuFolder+"/isolated")
+	if err != nil {
+		return "", err
+	}
+	isolated, err := cpulist.Parse(text)
+	if lost := isolated.Intersect(r.fenced); err == nil && !lost.Empty() {
+		return "a kernel before 7.2 would forget the isolation since boot of " + named(lost), nil
+	}
+	return "", err
 }
 
 // try writes one word and says why it does not hold; "" when it does.
@@ -235,7 +255,7 @@ func partitionHint(reasons []string) string {
 		return "a cgroup beside it names some of these CPUs: see AllowedCPUs= of the slices in systemd, or choose other CPUs"
 	case strings.Contains(all, "unable to distribute"):
 		return "leave a CPU to the rest of the machine: lower n"
-	case strings.Contains(all, "housekeeping"):
+	case strings.Contains(all, "housekeeping"), strings.Contains(all, "since boot"):
 		return `CPUs of isolcpus= are kept free by the kernel already: use cgroup = true or "member"`
 	case strings.Contains(all, "before 6.8"):
 		return `use cgroup = true or "member"`
@@ -316,9 +336,11 @@ func (l *cgroupLayer) inside(r *applied, pid int) string {
 // ended tells a process that has ended, reaped or not.
 func ended(k kernel, pid int) bool {
 	text, err := k.readFile(fmt.Sprintf("/proc/%d/stat", pid))
-	_, rest, _ := cutLast(text, ")")
-	f := strings.Fields(rest)
-	return err != nil || len(f) > 0 && (f[0] == "Z" || f[0] == "X")
+	if err != nil {
+		return true
+	}
+	stat, err := parseTaskStat(text)
+	return err == nil && stat.ended
 }
 
 // threadsFile lists the threads of a cgroup.

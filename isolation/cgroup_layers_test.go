@@ -368,24 +368,34 @@ func TestNoPartitionThatHarms(t *testing.T) {
 		release, asked string
 		knows          bool   // the word "isolated"
 		workers        string // the mask of unbound work; 6.8 and later say it twice
+		boot           string // isolcpus=
 		achieved       string // "": refused
 		says           string
 	}{
-		{"5.10.0-32-cloud-amd64", "true", false, "ff", "member", "before 6.1"},
-		{"5.10.0", "root", false, "ff", "", "before 6.1"},
-		{"5.10.0", "isolated", false, "ff", "", "invalid argument"},
-		{"5.10.0", "member", false, "ff", "member", ""},
-		{"5.14.0-503.el9", "true", true, "ff", "isolated", ""},
-		{"6.1.0", "root", true, "ff", "root", ""},
-		{"6.1.0", "true", true, "c3", "member", "CPUs 2-5 for good"},
-		{"6.1.0", "isolated", true, "c3", "", "CPUs 2-5 for good"},
-		{"6.9.0", "true", true, "c3", "isolated", ""},
+		{"5.10.0-32-cloud-amd64", "true", false, "ff", "", "member", "before 6.1"},
+		{"5.10.0", "root", false, "ff", "", "", "before 6.1"},
+		{"5.10.0", "isolated", false, "ff", "", "", "invalid argument"},
+		{"5.10.0", "member", false, "ff", "", "member", ""},
+		{"5.14.0-503.el9", "true", true, "ff", "", "isolated", ""},
+		{"6.1.0", "root", true, "ff", "", "root", ""},
+		{"6.1.0", "true", true, "c3", "", "member", "CPUs 2-5 for good"},
+		{"6.1.0", "isolated", true, "c3", "", "", "CPUs 2-5 for good"},
+		{"6.9.0", "true", true, "c3", "", "isolated", ""},
+		{"6.16.12", "true", true, "c3", "2-3", "isolated", ""}, // were it a partition that this kernel makes
+		{"6.17.0", "true", true, "c3", "2-3", "member", "since boot of CPUs 2-3"},
+		{"6.18.15", "isolated", true, "c3", "3,5", "", "since boot of CPU 3"},
+		{"6.18.15", "root", true, "c3", "2-3", "", "since boot of CPUs 2-3"},
+		{"6.18.15", "true", true, "c3", "4-5", "isolated", ""},
+		{"6.18.15", "true", true, "ff", "", "isolated", ""},
+		{"7.1.13", "true", true, "f3", "2-3", "member", "since boot of CPUs 2-3"},
+		{"7.2.0", "true", true, "f3", "2-3", "isolated", ""},
 	} {
 		k := newFake(t, false)
 		k.release, k.files[workqueueMask] = test.release, test.workers
-		if test.release >= "6.9" {
+		if !k.before(6, 8) {
 			k.files[workqueueRequested] = test.workers
 		}
+		k.files[cpuFolder+"/isolated"] = test.boot
 		k.fault = func(_ *fakeKernel, what string) error {
 			if !test.knows && strings.HasSuffix(what, `"isolated"`) {
 				return syscall.EINVAL

@@ -1,7 +1,9 @@
 package isolation
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +15,7 @@ import (
 // without doing anything obviously wrong", 2009).
 type stableEnvLayer struct {
 	given []string // what the child was given, with what later layers added
-	readings
+	execReadings
 }
 
 func newStableEnvLayer(r *applied) layer {
@@ -58,11 +60,12 @@ func (l *stableEnvLayer) gets(c Command) { l.given = c.Env }
 // check compares once: programs may write into their environment later, as
 // those that change their title do.
 func (l *stableEnvLayer) check(r *applied, at moment) {
-	block, ok := environOf(r.kernel, at.pid)
-	if !ok || l.readings.count > 0 {
+	want := envBlock(l.given)
+	block, ok := l.environ(r.kernel, at, len(want))
+	if !ok {
 		return
 	}
-	held := block == envBlock(l.given)
+	held := block == want
 	got := "true"
 	if !held {
 		got = "another environment"
@@ -70,17 +73,25 @@ func (l *stableEnvLayer) check(r *applied, at moment) {
 	l.add(got, nil, held, fmt.Sprintf("process %d", at.pid))
 }
 
-func (l *stableEnvLayer) state() LayerState { return l.readings.fromExec(l.key(), "true") }
+func (l *stableEnvLayer) state() LayerState { return l.execReadings.state(l.key(), "true") }
 
-// environOf reads the environment of a live process as its exec was given it;
-// false for one that has ended, or is not there.
-func environOf(k kernel, pid int) (string, bool) {
-	if pid == 0 {
+// environ reads, once, the environment of a live process as its exec was given
+// it, and one byte more than it should have; false where there is none: the
+// process has ended, or its program is still being loaded (fs/proc/base.c:
+// environ_read).
+func (r *execReadings) environ(k kernel, at moment, size int) (string, bool) {
+	if at.pid == 0 || at.ended || !r.unread() {
 		return "", false
 	}
-	text, err := k.readFile(fmt.Sprintf("/proc/%d/environ", pid))
+	text, err := k.readPart(fmt.Sprintf("/proc/%d/environ", at.pid), size+1)
+	if isForbidden(err) {
+		r.refused = err
+	}
 	return text, err == nil && text != ""
 }
+
+// isForbidden is true for what the kernel keeps from this process.
+func isForbidden(err error) bool { return errors.Is(err, fs.ErrPermission) }
 
 // envBlock is an environment as it stands in memory: each variable with a NUL
 // behind it.
@@ -98,7 +109,7 @@ func envBlock(env []string) string {
 // (it is rounded to 16 bytes).
 type envSizeLayer struct {
 	want int // bytes
-	readings
+	execReadings
 }
 
 func newEnvSizeLayer(r *applied) layer {
@@ -157,9 +168,15 @@ func padding(size int) ([]string, bool) {
 }
 
 func (l *envSizeLayer) check(r *applied, at moment) {
-	if block, ok := environOf(r.kernel, at.pid); ok && l.readings.count == 0 {
-		l.add(strconv.Itoa(len(block)), nil, len(block) == l.want, fmt.Sprintf("the environment of process %d", at.pid))
+	block, ok := l.environ(r.kernel, at, l.want)
+	if !ok {
+		return
 	}
+	got := strconv.Itoa(len(block))
+	if len(block) > l.want {
+		got = fmt.Sprintf("more than %d", l.want)
+	}
+	l.add(got, nil, len(block) == l.want, fmt.Sprintf("the environment of process %d", at.pid))
 }
 
-func (l *envSizeLayer) state() LayerState { return l.readings.fromExec(l.key(), strconv.Itoa(l.want)) }
+func (l *envSizeLayer) state() LayerState { return l.execReadings.state(l.key(), strconv.Itoa(l.want)) }

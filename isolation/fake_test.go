@@ -104,6 +104,12 @@ func cpus(t *testing.T, list string) cpulist.Set {
 	return set
 }
 
+// before compares the fake's release, which tests choose well formed.
+func (k *fakeKernel) before(major, minor int) bool {
+	rel, err := parseRelease(k.release)
+	return err == nil && rel.before(major, minor)
+}
+
 // root is where cpusets hang.
 func (k *fakeKernel) root() string {
 	if k.v1 {
@@ -185,6 +191,11 @@ func (k *fakeKernel) readFile(name string) (string, error) {
 	return text, nil
 }
 
+func (k *fakeKernel) readPart(name string, size int) (string, error) {
+	text, err := k.readFile(name)
+	return text[:min(len(text), size)], err
+}
+
 func (k *fakeKernel) readTask(rest string) (string, error, bool) {
 	num, file, _ := strings.Cut(rest, "/")
 	if num == "self" && file == "cgroup" {
@@ -244,7 +255,7 @@ func (k *fakeKernel) respread() {
 		return // there it is who is moved that loses the mask
 	}
 	for _, th := range k.threads {
-		if th.flags&flagNoSetAffinity != 0 || k.release >= "6.2" && th.flags&flagKthread == 0 {
+		if th.flags&flagNoSetAffinity != 0 || !k.before(6, 2) && th.flags&flagKthread == 0 {
 			continue
 		}
 		if set, err := k.effective(th.cgroup); err == nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"goset/cpulist"
 )
@@ -24,6 +25,7 @@ type Held struct {
 	session *Session
 	mark    int  // where the run's part of the journal begins
 	placed  bool // the child gets its CPUs in the fork, not from its parent
+	execed  bool // the child was seen past its exec
 }
 
 // readBacks is what the read-backs of a run found.
@@ -230,11 +232,51 @@ func (h *Held) ReadBack(pid int) {
 	}
 }
 
-// Check reads back every layer while the child lives.
-func (h *Held) Check(pid int) {
-	for _, l := range h.layers {
-		l.check(h.run, moment{duringRun, pid})
+// Check reads back every layer while the child lives, or while it has ended and
+// is not yet waited for.
+func (h *Held) Check(pid int) { h.check(pid, func(layer) bool { return true }) }
+
+// Unread reports whether something that the child has from its exec on was not
+// yet read back. Right after Start it may be in the middle of its exec.
+func (h *Held) Unread() bool { return slices.ContainsFunc(h.layers, unread) }
+
+// CheckExec reads back what is Unread.
+func (h *Held) CheckExec(pid int) { h.check(pid, unread) }
+
+func unread(l layer) bool {
+	e, ok := l.(execLayer)
+	return ok && e.unread()
+}
+
+// check reads back layers of a child, those of its exec once it is past that.
+func (h *Held) check(pid int, which func(layer) bool) {
+	at := moment{phase: duringRun, pid: pid}
+	if h.Unread() {
+		// One reading tells what else there is to read: who waits for a short
+		// command meanwhile notices its end that much later.
+		at.ended = h.look(pid)
 	}
+	for _, l := range h.layers {
+		if _, ok := l.(execLayer); which(l) && (!ok || h.execed) {
+			l.check(h.run, at)
+		}
+	}
+}
+
+// look finds out whether the memory of a child is its own by now, and whether it
+// has ended. The kernel lets the parent go on a moment before the child has new
+// memory (fs/exec.c: exec_mmap): who reads then, reads this process.
+func (h *Held) look(pid int) (ended bool) {
+	text, err := h.run.kernel.readFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return true
+	}
+	stat, err := parseTaskStat(text)
+	if err != nil {
+		return true
+	}
+	h.execed = h.execed || stat.flags&flagForkNoExec == 0
+	return stat.ended
 }
 
 // States says what became of every layer that was asked for.

@@ -18,6 +18,10 @@ import (
 type kernel interface {
 	// readFile returns a kernel file without its line end.
 	readFile(path string) (string, error)
+	// readPart returns the first bytes of a kernel file, at most size of them,
+	// in one read: of a process that ends between two reads, the second finds
+	// the end of the file.
+	readPart(path string, size int) (string, error)
 	// writeFile writes a value into a file that exists, in one write.
 	writeFile(path, value string) error
 	// open opens a cgroup's folder or file for a child.
@@ -64,6 +68,7 @@ func startOf(k kernel, pid int) (uint64, error) {
 
 // taskStat is what is used of a stat line.
 type taskStat struct {
+	ended  bool   // field 3: it is only waited for, or not even that
 	parent int    // field 4
 	flags  uint64 // field 9
 	start  uint64 // field 22, in clock ticks since boot
@@ -77,6 +82,7 @@ func parseTaskStat(text string) (s taskStat, err error) {
 	if !ok || len(f) < 20 {
 		return s, fmt.Errorf("%.60q is no stat line", text)
 	}
+	s.ended = f[0] == "Z" || f[0] == "X"
 	if s.parent, err = strconv.Atoi(f[1]); err != nil {
 		return s, fmt.Errorf("parent %q is no number", f[1])
 	}

@@ -67,6 +67,20 @@ func (m machine) readFile(path string) (string, error) {
 	return strings.TrimRight(string(text), "\n"), nil
 }
 
+func (m machine) readPart(path string, size int) (string, error) {
+	file, err := m.open(path, os.O_RDONLY)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	buf := make([]byte, size)
+	n, err := file.Read(buf)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return string(buf[:n]), err
+}
+
 // writeFile writes the value and a line end: a write of no bytes never reaches
 // the kernel, so an empty value could not be written without it.
 func (m machine) writeFile(path, value string) error {

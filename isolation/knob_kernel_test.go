@@ -58,6 +58,11 @@ func (k *knobKernel) readFile(path string) (string, error) {
 	return text, nil
 }
 
+func (k *knobKernel) readPart(path string, size int) (string, error) {
+	text, err := k.readFile(path)
+	return text[:min(len(text), size)], err
+}
+
 func (k *knobKernel) writeFile(path, value string) error {
 	if errno := k.fails[k.next()]; errno != 0 {
 		return &fs.PathError{Op: "write", Path: path, Err: errno}

@@ -41,6 +41,9 @@ type childLayer interface {
 type moment struct {
 	phase phase
 	pid   int // of the live child, or of one that is not reaped; 0: none
+	// ended is true for a child that is known to be of the second kind: it has
+	// no memory any more.
+	ended bool
 }
 
 // phase says where in a run a check is made.

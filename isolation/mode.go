@@ -100,6 +100,9 @@ type LayerState struct {
 	Achieved string `json:"achieved"`
 	// Held is true when every read-back of the run found what was asked.
 	Held bool `json:"held"`
+	// Unread is true for a layer that held as far as can be told, and was read
+	// back from nobody: the process had ended before, or may not be read.
+	Unread bool `json:"unread,omitempty"`
 	// Optional is true for a layer that the mode lets go of: when it does not
 	// hold, the run still counts.
 	Optional bool `json:"optional,omitempty"`

@@ -17,7 +17,7 @@ const addrNoRandomize = 0x0040000
 // personality. The global sysctl is everybody's and is only read.
 type aslrLayer struct {
 	want bool
-	readings
+	execReadings
 }
 
 func newASLRLayer(r *applied) layer {
@@ -69,8 +69,9 @@ func (l *aslrLayer) check(r *applied, at moment) {
 		return
 	}
 	text, err := r.kernel.readFile(fmt.Sprintf("/proc/%d/personality", at.pid))
-	if isGone(err) || errors.Is(err, unix.EACCES) && hasEnded(r.kernel, at.pid) {
-		// Only root can ask a process that has ended.
+	if isGone(err) || errors.Is(err, unix.EACCES) && ended(r.kernel, at.pid) {
+		// One that has ended still has its personality, which only root is
+		// told: its files are root's (fs/proc/base.c: task_dump_owner).
 		return
 	}
 	if err != nil {
@@ -82,18 +83,8 @@ func (l *aslrLayer) check(r *applied, at moment) {
 	l.add(strconv.FormatBool(on), perr, on == l.want, fmt.Sprintf("process %d", at.pid))
 }
 
-// hasEnded tells a process that is only waited for.
-func hasEnded(k kernel, pid int) bool {
-	text, err := k.readFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return isGone(err)
-	}
-	_, rest, _ := cutLast(text, ")")
-	return strings.HasPrefix(strings.TrimSpace(rest), "Z")
-}
-
 func (l *aslrLayer) state() LayerState {
-	s := l.readings.fromExec(l.key(), strconv.FormatBool(l.want))
+	s := l.execReadings.state(l.key(), strconv.FormatBool(l.want))
 	if !s.Held && l.readings.bad != "" {
 		s = s.with("a set-uid program clears it")
 	}
@@ -108,7 +99,7 @@ func (l *aslrLayer) state() LayerState {
 // it cannot be had, and that setting is everybody's.
 type thpLayer struct {
 	want string
-	readings
+	execReadings
 }
 
 func newTHPLayer(r *applied) layer {
@@ -180,7 +171,8 @@ func (l *thpLayer) probe(r *applied) *Unsupported {
 func (*thpLayer) enforce(*applied) error { return nil }
 
 // enter sets the flag of this process. It belongs to the memory, which the
-// child shares until its exec and whose flag its own memory then starts with.
+// child shares until its exec and whose flag its own memory then starts with
+// (MMF_DISABLE_THP_MASK of MMF_INIT_MASK; kernel/fork.c: mm_init).
 func (l *thpLayer) enter(r *applied) (leave func() error, err error) {
 	disable, how, u := l.flags(r.kernel)
 	if u != nil {
@@ -197,6 +189,13 @@ func disableTHP(disable, how uintptr) (leave func() error, err error) {
 	}
 	set := func(disable, how uintptr) error {
 		_, _, e := unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_SET_THP_DISABLE, disable, how, 0, 0, 0)
+		if e != 0 {
+			return e
+		}
+		now, _, e := unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_GET_THP_DISABLE, 0, 0, 0, 0, 0)
+		if e == 0 && now != disable|how {
+			return fmt.Errorf("PR_SET_THP_DISABLE was given %#x and reads back as %#x", disable|how, now)
+		}
 		return errnoErr(e)
 	}
 	if err := set(disable, how); err != nil {
@@ -206,9 +205,10 @@ func disableTHP(disable, how uintptr) (leave func() error, err error) {
 	return func() error { return set(old&1, old&^1) }, nil
 }
 
-// check reads the live child: one that has ended has no memory any more.
+// check reads the live child: one that has ended has no memory any more. Every
+// process may read it.
 func (l *thpLayer) check(r *applied, at moment) {
-	if at.pid == 0 {
+	if at.pid == 0 || at.ended {
 		return
 	}
 	text, err := r.kernel.readFile(fmt.Sprintf("/proc/%d/status", at.pid))
@@ -231,7 +231,7 @@ func (l *thpLayer) check(r *applied, at moment) {
 	l.add(got, err, got == l.want, fmt.Sprintf("process %d", at.pid))
 }
 
-func (l *thpLayer) state() LayerState { return l.readings.fromExec(l.key(), l.want) }
+func (l *thpLayer) state() LayerState { return l.execReadings.state(l.key(), l.want) }
 
 // statusField reads a line of /proc/PID/status.
 func statusField(text, name string) (string, bool) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"goset/harness"
 	"goset/metric"
@@ -87,6 +88,12 @@ type treatment struct {
 	cells           []*cell // by metric index of the workload; nil: no value yet
 	excluded        []Excluded
 	warnings, cpus  tally
+	// takenOver counts the kept runs on CPUs that were chosen for an earlier
+	// run, and oldest is the longest time from such a choice to a run's start.
+	takenOver int
+	oldest    time.Duration
+	// unread counts, by layer, the kept runs in which it was not read back.
+	unread map[string]int
 }
 
 // cell holds all observations of one metric under one treatment.
@@ -289,6 +296,15 @@ func (d *Data) keep(t *treatment, w *workload, r *harness.Record) {
 	t.starts = append(t.starts, start)
 	t.counters.add(int(at), r.Counters, &d.counters)
 	t.onCPUs = append(t.onCPUs, int32(t.cpus.add(r.CPUs)))
+	if c := r.Choice; c != nil && !c.At.IsZero() && !c.Own(r) {
+		t.takenOver++
+		t.oldest = max(t.oldest, r.Start.Sub(c.At))
+	}
+	for _, l := range r.Layers {
+		if l.Unread {
+			t.leaveUnread(l.Layer)
+		}
+	}
 	t.procs = r.Procs
 	for name, v := range r.Values {
 		c := t.cell(w.known(name, r))
@@ -298,6 +314,14 @@ func (d *Data) keep(t *treatment, w *workload, r *harness.Record) {
 		}
 		c.values, c.at = append(c.values, v), append(c.at, at)
 	}
+}
+
+// leaveUnread counts a run in which a layer was not read back.
+func (t *treatment) leaveUnread(layer string) {
+	if t.unread == nil {
+		t.unread = map[string]int{}
+	}
+	t.unread[layer]++
 }
 
 // cell returns the cell of a metric, which it makes where it is new.

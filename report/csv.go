@@ -124,7 +124,7 @@ type perRun struct {
 // runFixed and iterationFixed are the columns around the factors.
 func runFixed() (before, after []string) {
 	return []string{"run", "attempt", "block", "position", "previous", "workload", "mode", "condition"},
-		[]string{"warmup", "metric", "unit", "value", "outcome", "reason", "exit", "signal", "cpus", "start"}
+		[]string{"warmup", "metric", "unit", "value", "outcome", "reason", "exit", "signal", "cpus", "start", "choice_run", "choice_at"}
 }
 
 func iterationFixed() (before, after []string) {
@@ -135,7 +135,9 @@ func iterationFixed() (before, after []string) {
 // runs too. A run without a value has one line with an empty metric. The
 // columns that no run may have, factors and counters, stand between and after the fixed
 // ones. previous is the treatment that ran before; empty for the first run.
-// start is RFC 3339 with nanoseconds. d is of the same source.
+// start is RFC 3339 with nanoseconds. Of CPUs that a ranking picked, choice_run
+// is the run that they were chosen for, whose ranking this one's record has as
+// well, and choice_at when. d is of the same source.
 func runsCSV(ctx context.Context, w io.Writer, d *Data, src Source) error {
 	p := &perRun{d: d, runs: w, named: map[string][][]byte{}}
 	for name, w := range d.workloads {
@@ -216,6 +218,7 @@ func (p *perRun) run(r *harness.Record) error {
 	line = append(line, strconv.FormatBool(r.Warmup))
 	at := len(line) // metric, unit, value
 	line = append(line, "", "", "", string(outcome), reason, strconv.Itoa(r.Exit), r.Signal, r.CPUs, r.Start.Format(time.RFC3339Nano))
+	line = appendChoice(line, r.Choice)
 	for _, c := range p.d.counters.list {
 		field := ""
 		if v, ok := r.Counters[c]; ok {
@@ -245,6 +248,15 @@ func (p *perRun) run(r *harness.Record) error {
 		}
 	}
 	return nil
+}
+
+// appendChoice appends which run CPUs were chosen for, and when; "" where none
+// were, or where the record does not say it.
+func appendChoice(line []string, c *harness.Choice) []string {
+	if c == nil || c.At.IsZero() {
+		return append(line, "", "")
+	}
+	return append(line, strconv.Itoa(c.Run), c.At.Format(time.RFC3339Nano))
 }
 
 // iteration writes the lines of one record.

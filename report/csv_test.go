@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"goset/harness"
 )
 
 // sheet is a CSV file read back: one map per line.
@@ -200,6 +202,8 @@ func checkCell(t *testing.T, where string, c shown[*Row], text string, f format,
 func TestRunsCSV(t *testing.T) {
 	b := smallSet()
 	b.rs[0].Values["time"] = 0.30000000000000004 // all 17 digits needed
+	b.rs[3].Choice = &harness.Choice{Run: 0, Attempt: 1, At: b.rs[0].Start}
+	b.rs[4].Choice = &harness.Choice{} // a record that does not say when
 	d, err := Collect(t.Context(), b.rs, b.treatments, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +213,7 @@ func TestRunsCSV(t *testing.T) {
 		t.Fatal(err)
 	}
 	head, _, _ := strings.Cut(buf.String(), "\n")
-	if want := "run,attempt,block,position,previous,workload,mode,condition,n,fence,elements,warmup,metric,unit,value,outcome,reason,exit,signal,cpus,start,counter_cpus,switches"; head != want {
+	if want := "run,attempt,block,position,previous,workload,mode,condition,n,fence,elements,warmup,metric,unit,value,outcome,reason,exit,signal,cpus,start,choice_run,choice_at,counter_cpus,switches"; head != want {
 		t.Errorf("header\n%s\nwant\n%s", head, want)
 	}
 	lines := readSheet(t, &buf)
@@ -222,7 +226,7 @@ func TestRunsCSV(t *testing.T) {
 	}
 	first := lines[0]
 	for k, want := range map[string]string{"run": "0", "attempt": "1", "block": "0", "previous": "", "warmup": "true", "metric": "time", "unit": "s/iteration",
-		"value": "0.30000000000000004", "outcome": "kept", "start": "2026-01-02T03:04:00.5Z", "switches": ""} {
+		"value": "0.30000000000000004", "outcome": "kept", "start": "2026-01-02T03:04:00.5Z", "choice_run": "", "choice_at": "", "switches": ""} {
 		if first[k] != want {
 			t.Errorf("first line: %s = %q, want %q", k, first[k], want)
 		}
@@ -235,6 +239,12 @@ func TestRunsCSV(t *testing.T) {
 				t.Errorf("failed run: %v", l)
 			}
 		}
+		if l["choice_run"]+l["choice_at"] != "" {
+			seen["choice"] = true
+			if l["run"] != "3" || l["choice_run"] != "0" || l["choice_at"] != "2026-01-02T03:04:00.5Z" {
+				t.Errorf("choice: %v", l)
+			}
+		}
 		if l["switches"] == "3" {
 			seen["counters"] = true
 			if l["counter_cpus"] != "1" || l["cpus"] != "1" {
@@ -242,7 +252,7 @@ func TestRunsCSV(t *testing.T) {
 			}
 		}
 	}
-	if !seen["failed"] || !seen["counters"] {
+	if !seen["failed"] || !seen["counters"] || !seen["choice"] {
 		t.Errorf("seen %v", seen)
 	}
 }

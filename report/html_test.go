@@ -331,3 +331,26 @@ func TestFold(t *testing.T) {
 		}
 	}
 }
+
+// TestIsolationRows tells of layers that held and were read back from nobody.
+func TestIsolationRows(t *testing.T) {
+	b := &builder{}
+	m := b.treat("w", "m", "")
+	for i := range 3 {
+		b.run(m, i, map[string]float64{"wall": 1}, func(r *harness.Record) {
+			r.Layers = []isolation.LayerState{{Layer: "thp", Held: true, Unread: i < 2}, {Layer: "aslr", Held: i > 0}}
+		})
+	}
+	d, err := Collect(t.Context(), b.rs, b.treatments, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets, err := d.RunSets(t.Context(), b.rs, Options{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := sets[0].isolationRows()
+	if len(rows) != 2 || rows[0].Held != "3 of 3 runs, 2 not read back" || rows[0].Broken || rows[1].Held != "2 of 3 runs" || !rows[1].Broken {
+		t.Errorf("rows %+v", rows)
+	}
+}

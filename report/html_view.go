@@ -363,8 +363,12 @@ func (s *RunSet) isolationRows() []isolationRow {
 			if j == 0 && cpus != "" {
 				note = strings.TrimPrefix(note+"; "+cpus, "; ")
 			}
+			held := fmt.Sprintf("%d of %d runs", f.Held, f.Runs)
+			if f.Unread > 0 {
+				held += fmt.Sprintf(", %d not read back", f.Unread)
+			}
 			out = append(out, isolationRow{Mode: name, Layer: f.Layer, Asked: merged(f.Asked), Achieved: merged(f.Achieved),
-				Held: fmt.Sprintf("%d of %d runs", f.Held, f.Runs), Broken: f.Held < f.Runs, Note: note, Long: len(note) > 120})
+				Held: held, Broken: f.Held < f.Runs, Note: note, Long: len(note) > 120})
 		}
 	}
 	return out

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -51,6 +52,7 @@ func notesOf(t *Table, g *group, m int) []Note {
 	}
 	for i, tr := range g.treatments {
 		n.places(i, tr, m, f)
+		n.choices(i, tr)
 		n.gaps(i, tr, m, &t.Rows[i])
 	}
 	for i := range t.Rows {
@@ -65,6 +67,7 @@ func notesOf(t *Table, g *group, m int) []Note {
 		}
 	}
 	for i, tr := range g.treatments {
+		n.unread(i, tr)
 		n.recorded(i, tr)
 	}
 	return n.list
@@ -132,6 +135,14 @@ func (n *notes) places(i int, tr *treatment, m int, f format) {
 	n.about(TopicCPUs, fmt.Sprintf("runs were on different CPUs (%s): the spread includes differences between cores", strings.Join(at, "; ")), i)
 }
 
+// choices tells of runs on the CPUs that were the quietest at another time.
+func (n *notes) choices(i int, tr *treatment) {
+	if tr.takenOver > 0 {
+		n.add(fmt.Sprintf("%d of %d runs were on CPUs that had been chosen as the quietest for an earlier run, up to %v before",
+			tr.takenOver, tr.counts.Kept, tr.oldest.Round(time.Second)), i)
+	}
+}
+
 // gaps tells of values and iterations that the numbers leave out.
 func (n *notes) gaps(i int, tr *treatment, m int, r *Row) {
 	if tr.warmupBad > 0 {
@@ -156,6 +167,14 @@ func (n *notes) gaps(i int, tr *treatment, m int, r *Row) {
 	}
 	if it := r.Iterations; it.Pooled < it.N {
 		n.add(fmt.Sprintf("too many iterations to keep all: quantiles are of %d out of %d, thinned evenly", it.Pooled, it.N), i)
+	}
+}
+
+// unread tells of layers that counted as held though nobody could look.
+func (n *notes) unread(i int, tr *treatment) {
+	for _, layer := range slices.Sorted(maps.Keys(tr.unread)) {
+		n.add(fmt.Sprintf("layer %q was read back in %d of %d runs; the others had ended before that, or may not be read, and have what their exec was given",
+			layer, tr.counts.Kept-tr.unread[layer], tr.counts.Kept), i)
 	}
 }
 

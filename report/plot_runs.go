@@ -59,6 +59,7 @@ type LayerFinding struct {
 	Layer           string
 	Asked, Achieved []string
 	Held, Runs      int
+	Unread          int // of those held
 	Notes           []string
 }
 
@@ -206,6 +207,9 @@ func (s *RunSet) isolate(row int, r *harness.Record) {
 		f.Runs++
 		if l.Held {
 			f.Held++
+		}
+		if l.Unread {
+			f.Unread++
 		}
 		f.Asked = addText(f.Asked, oneLine(l.Asked))
 		f.Achieved = addText(f.Achieved, oneLine(l.Achieved))

@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"goset/harness"
+	"goset/isolation"
 	"goset/metric"
 	"goset/stats"
 )
@@ -175,6 +177,55 @@ func TestNotes(t *testing.T) {
 		"1 kept runs have no value of this metric — wild",
 		"busy — wobbly, wild",
 	}, "\n")
+	if got := noteTexts(&tb); got != want {
+		t.Errorf("notes:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// TestNoteOfChoices tells of CPUs that were chosen for another run, with the age
+// of the oldest choice; not of a run's own choice, and not where a record does
+// not say when it was.
+func TestNoteOfChoices(t *testing.T) {
+	b := &builder{}
+	chose := func(run int, before time.Duration) func(*harness.Record) {
+		return func(r *harness.Record) {
+			r.Choice = &harness.Choice{Run: run, Attempt: 1, At: r.Start.Add(-before)}
+		}
+	}
+	m := metric.Metric{Name: "t", Unit: "s", Shown: true}
+	once, each, early := b.treat("w", "once", ""), b.treat("w", "each", ""), b.treat("w", "early", "")
+	for i, before := range []time.Duration{time.Second, 3 * time.Minute, 2*time.Hour + 400*time.Millisecond, time.Minute} {
+		b.run(once, i, map[string]float64{"t": 1}, on("1"), describe(m), chose(0, before))
+		b.run(each, i, map[string]float64{"t": 1}, on("1"), chose(len(b.rs), time.Second))
+		b.run(early, i, map[string]float64{"t": 1}, on("1"), func(r *harness.Record) { r.Choice = &harness.Choice{} })
+	}
+	// A void run is none of those that are counted.
+	b.run(once, 4, nil, void("x"), on("1"), chose(0, 9*time.Hour))
+	tb := build(t, b.rs, Options{})[0]
+	want := "3 of 4 runs were on CPUs that had been chosen as the quietest for an earlier run, up to 2h0m0s before — once"
+	if got := noteTexts(&tb); got != want {
+		t.Errorf("notes:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// TestNoteOfUnreadLayers counts the kept runs in which a layer was held and read
+// back from nobody.
+func TestNoteOfUnreadLayers(t *testing.T) {
+	b := &builder{}
+	m := metric.Metric{Name: "t", Unit: "s", Shown: true}
+	some, none := b.treat("w", "some", ""), b.treat("w", "none", "")
+	layers := func(unread bool) func(*harness.Record) {
+		return func(r *harness.Record) {
+			r.Layers = []isolation.LayerState{{Layer: "thp", Held: true, Unread: unread}, {Layer: "aslr", Held: true}}
+		}
+	}
+	for i := range 3 {
+		b.run(some, i, map[string]float64{"t": 1}, describe(m), layers(i > 0))
+		b.run(none, i, map[string]float64{"t": 1}, layers(false))
+	}
+	b.run(some, 3, nil, void("x"), layers(true))
+	tb := build(t, b.rs, Options{})[0]
+	want := `layer "thp" was read back in 1 of 3 runs; the others had ended before that, or may not be read, and have what their exec was given — some`
 	if got := noteTexts(&tb); got != want {
 		t.Errorf("notes:\n%s\nwant:\n%s", got, want)
 	}

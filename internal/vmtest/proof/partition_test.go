@@ -11,15 +11,17 @@ import (
 	"goset/internal/vmtest"
 )
 
-// onNewestToo is onKernels, and the newest kernel where it could be fetched.
-func onNewestToo(t *testing.T, machine func(kernel string) vmtest.Machine, steps func(t *testing.T, g *vmtest.Guest)) {
+// onFurtherToo is onKernels, and the further kernels that could be fetched.
+func onFurtherToo(t *testing.T, machine func(kernel string) vmtest.Machine, steps func(t *testing.T, g *vmtest.Guest)) {
 	onKernels(t, machine, steps)
-	switch {
-	case slices.Contains(kernels(), newest):
-	case !vmtest.Fetched(newest):
-		t.Logf("the archive has no kernel %s", newest)
-	default:
-		onKernel(t, newest, machine, steps)
+	for _, kernel := range further() {
+		switch {
+		case slices.Contains(kernels(), kernel):
+		case !vmtest.Fetched(kernel):
+			t.Logf("the archive has no kernel %s", kernel)
+		default:
+			onKernel(t, kernel, machine, steps)
+		}
 	}
 }
 
@@ -46,10 +48,10 @@ func TestImpossibleCPUs(t *testing.T) {
 
 // TestBootIsolated is scenario 6 on a machine that was booted with isolated
 // CPUs. They can be had by name. 6.12 makes no partition of them, which it takes for
-// a conflict, and 6.1 would let its workers onto them for good; 7.3 makes one, and
-// hands out the CPUs of its own threads anew.
+// a conflict, 6.1 would let its workers onto them for good, and 6.18 forget that they
+// are isolated; 7.3 makes one, and hands out the CPUs of its own threads anew.
 func TestBootIsolated(t *testing.T) {
-	onNewestToo(t, func(kernel string) vmtest.Machine {
+	onFurtherToo(t, func(kernel string) vmtest.Machine {
 		m := smt(kernel)
 		m.Append = "isolcpus=domain,managed_irq,2-3 nohz_full=4-5"
 		return m
@@ -273,8 +275,8 @@ func TestOldKernel(t *testing.T) {
 // TestPartition is scenario 1 and 3: the partition keeps everybody off, and
 // the masks of bystanders are as they were after it.
 func TestPartition(t *testing.T) {
-	onNewestToo(t, smt, func(t *testing.T, g *vmtest.Guest) {
-		pins := []string{"2", "2-3", "3,5", "0-7", "4"}
+	onFurtherToo(t, smt, func(t *testing.T, g *vmtest.Guest) {
+		pins := []string{"3", "2", "2-3", "3,5", "0-7", "4"}
 		var bystanders []*vmtest.Process
 		for _, pin := range pins {
 			bystanders = append(bystanders, g.Start("agent", "on", pin, "agent", "sleep"))
@@ -295,10 +297,20 @@ func TestPartition(t *testing.T) {
 		holds(t, r, "cpus", "cgroup", "fence", "steer")
 		g.Sh(fmt.Sprintf("kill -9 %d", late.PID))
 		late.Wait()
-		g.Same(before)
-		for i, p := range bystanders {
-			want(t, "mask of the bystander on "+pins[i], g.Get(fmt.Sprintf("agent mask %d", p.PID)), pins[i])
+		same := func() {
+			t.Helper()
+			g.Same(before)
+			for i, p := range bystanders {
+				want(t, "mask of the bystander on "+pins[i], g.Get(fmt.Sprintf("agent mask %d", p.PID)), pins[i])
+			}
 		}
+		same()
+
+		b = start(g, goset)
+		g.Sh(fmt.Sprintf("kill -9 %d", b.proc.PID))
+		b.proc.Wait()
+		gone(g)
+		same()
 	})
 }
 
