@@ -20,12 +20,12 @@ func isControl(mode, baseline string) bool {
 // else every mode against the baseline; and always the control.
 func (b *maker) contrast(t *built) error {
 	var family []*stats.Comparison
-	for _, p := range b.pairs(&t.Table) {
-		c, err := b.compare(t, p.row, p.base)
+	pairs := b.pairs(&t.Table)
+	for _, p := range pairs {
+		c, err := b.compare(t, p, comparisonsOf(pairs))
 		if err != nil {
 			return err
 		}
-		c.Control = p.control
 		t.Contrasts = append(t.Contrasts, c)
 	}
 	for i := range t.Contrasts {
@@ -110,11 +110,25 @@ func (b *maker) sidePairs(t *Table) []rowPair {
 	return out
 }
 
-// compare compares two rows within the blocks that both have.
-func (b *maker) compare(t *built, row, base int) (Contrast, error) {
+// comparisonsOf is the size of the family that pairs make, which the control is
+// not of.
+func comparisonsOf(pairs []rowPair) int {
+	n := 0
+	for _, p := range pairs {
+		if !p.control {
+			n++
+		}
+	}
+	return n
+}
+
+// compare compares two rows within the blocks that both have, as one of a
+// family.
+func (b *maker) compare(t *built, p rowPair, family int) (Contrast, error) {
+	row, base := p.row, p.base
 	x, y := t.sample(row), t.sample(base)
 	f := formatOf(&t.Table)
-	opt := stats.Options{Unblocked: b.opts.Unblocked, Equivalence: b.opts.Equivalence, Write: f.difference}
+	opt := stats.Options{Unblocked: b.opts.Unblocked, Equivalence: b.opts.Equivalence, Family: family, Write: f.difference}
 	if !opt.Unblocked {
 		px, py, dropped, err := stats.PairBlocks(x.blocks, x.values, y.blocks, y.values)
 		if err != nil {
@@ -123,7 +137,7 @@ func (b *maker) compare(t *built, row, base int) (Contrast, error) {
 		x.values, y.values, opt.Dropped = px, py, dropped
 	}
 	opt.Resampling = drawsFor(max(len(x.values), len(y.values)))
-	c := Contrast{Row: row, Base: base, X: t.Rows[row].Label(), Y: t.Rows[base].Label()}
+	c := Contrast{Row: row, Base: base, Control: p.control, X: t.Rows[row].Label(), Y: t.Rows[base].Label()}
 	var err error
 	if c.Comparison, err = stats.Compare(x.values, y.values, opt); err != nil {
 		return Contrast{}, err

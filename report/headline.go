@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -89,8 +88,8 @@ func (d *Document) headlines(sequential bool) []Headline {
 	if len(pairs) == 0 {
 		return nil
 	}
-	if n, few := d.tooFew(); few {
-		return []Headline{{Grade: Open, Text: fmt.Sprintf("Too few runs for any claim: %d in the smallest comparison, and 6 rounds or more are needed.", n)}}
+	if why, few := d.tooFew(); few {
+		return append(d.suiteHeadlines(d.doubts(sequential)), Headline{Grade: Open, Text: "Too few runs for any claim: " + why + "."})
 	}
 	var out []Headline
 	asserted := 0
@@ -178,19 +177,25 @@ func (d *Document) pairs() (order []string, of map[string][]place) {
 	return list.list, of
 }
 
-// tooFew is true where no comparison has the runs for a claim.
-func (d *Document) tooFew() (smallest int, few bool) {
-	smallest = math.MaxInt
+// tooFew is true where no comparison has the runs for a claim, with what the
+// smallest one would need.
+func (d *Document) tooFew() (why string, few bool) {
+	var least *Contrast
 	for _, c := range d.Contrasts() {
 		if c.Control {
 			continue
 		}
-		if c.Location.Verdict.Kind != stats.NoClaim {
-			return 0, false
+		if c.Location.Verdict.Kind != stats.NoClaim || c.Spread.Verdict.Claims() {
+			return "", false
 		}
-		smallest = min(smallest, c.N, c.M)
+		if least == nil || min(c.N, c.M) < min(least.N, least.M) {
+			least = c
+		}
 	}
-	return smallest, true
+	if least == nil {
+		return "", false
+	}
+	return stats.CannotResolve(min(least.N, least.M), max(1, least.Location.Family), least.Blocked), true
 }
 
 // answer is what is known of one question: what is clear, what is only a hint,

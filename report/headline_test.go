@@ -133,7 +133,7 @@ func TestHeadlines(t *testing.T) {
 			"clear +1 x is better than base on a: time", "open +0 The median against base not resolved: x on 1 of 2 workloads."}, "Steadiness against"},
 		{"nothing", lines(tableOf(metric.Lower, none)), []string{
 			"open +0 No difference between the modes is resolved by these runs: neither in steadiness nor in the median. That is no proof that there is none: n = 12 resolves sd ratios ≤ 0.40 or ≥ 2.50."}, "\n"},
-		{"too few", lines(tableOf(metric.Lower, few)), []string{"open +0 Too few runs for any claim: 3 in the smallest comparison"}, "\n"},
+		{"too few", lines(tableOf(metric.Lower, few)), []string{"open +0 Too few runs for any claim: 3 runs cannot resolve anything; take 6 or more"}, "\n"},
 		{"the same, as was asked", lines(tableOf(metric.Lower, same)), []string{"clear +0 x against base on w: time: equivalent spread (1.01×)."}, "Steadiness"},
 		{"only a control", lines(tableOf(metric.Lower, quiet(0, 1))), nil, "x"},
 		{"nothing is compared", lines(tableOf(metric.Lower)), nil, "x"},

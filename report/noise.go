@@ -100,7 +100,7 @@ func (p *textInk) noise(n *NoiseFloor) {
 
 // rates says how often relabelled runs seem to differ.
 func (n *NoiseFloor) rates() string {
-	if n.Splits == 0 || n.Comparison.Location.Verdict.Kind == stats.NoClaim {
+	if n.Splits == 0 || stats.CannotResolve(n.Comparison.N, 1, n.Comparison.Blocked) != "" {
 		return "false positives: too few rounds for any claim"
 	}
 	rate := func(k int) string { return fmt.Sprintf("%d (%.1f%%)", k, 100*float64(k)/float64(n.Splits)) }
