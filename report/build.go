@@ -40,9 +40,7 @@ func (d *Data) Document(opts Options) (*Document, error) {
 	if doc.Suite, err = b.suites(b.tables); err != nil {
 		return nil, err
 	}
-	if doc.Gates, err = b.gates(); err != nil {
-		return nil, err
-	}
+	b.gates(doc)
 	doc.Tables = b.plain()
 	// The control's comparisons are judged as one family over all tables.
 	doc.SelfCheck = selfCheck(doc.Tables)

@@ -20,7 +20,7 @@ func isControl(mode, baseline string) bool {
 // else every mode against the baseline; and always the control.
 func (b *maker) contrast(t *built) error {
 	var family []*stats.Comparison
-	pairs := b.pairs(&t.Table)
+	pairs := b.pairs(t)
 	for _, p := range pairs {
 		c, err := b.compare(t, p, comparisonsOf(pairs))
 		if err != nil {
@@ -29,7 +29,12 @@ func (b *maker) contrast(t *built) error {
 		t.Contrasts = append(t.Contrasts, c)
 	}
 	for i := range t.Contrasts {
-		if c := &t.Contrasts[i]; !c.Control {
+		c := &t.Contrasts[i]
+		switch {
+		case c.Same:
+			c.Location.Verdict = stats.Verdict{Kind: stats.NotJudged, Text: sameBinary}
+			c.Spread.Verdict = c.Location.Verdict
+		case !c.Control:
 			family = append(family, &c.Comparison)
 		}
 	}
@@ -54,23 +59,30 @@ func (b *maker) omnibus(t *built) error {
 	return err
 }
 
+// sameBinary is the verdict of one binary against itself.
+const sameBinary = "not judged: the same binary on both sides, any difference is noise"
+
 // rowPair is two rows to compare.
 type rowPair struct {
 	row, base int
 	control   bool
+	same      bool // see Contrast.Same
 }
 
 // pairs lists what a table compares, the control last.
-func (b *maker) pairs(t *Table) []rowPair {
+func (b *maker) pairs(t *built) []rowPair {
 	var controls []rowPair
 	out := b.sidePairs(t)
+	for i := range out {
+		out[i].same = b.sameBuild(t, &out[i])
+	}
 	add := func(mode, base string) {
 		for i := range t.Rows {
 			if t.Rows[i].Mode != mode || mode == base {
 				continue
 			}
 			if j, _ := baseOf(t.Rows, i, base); j >= 0 {
-				p := rowPair{i, j, isControl(mode, base)}
+				p := rowPair{row: i, base: j, control: isControl(mode, base)}
 				if p.control {
 					controls = append(controls, p)
 				} else {
@@ -98,7 +110,7 @@ func (b *maker) pairs(t *Table) []rowPair {
 
 // sidePairs compares, within every mode, each level of a side with the first
 // one, all other levels being equal.
-func (b *maker) sidePairs(t *Table) []rowPair {
+func (b *maker) sidePairs(t *built) []rowPair {
 	var out []rowPair
 	for _, side := range b.sides {
 		for i := range t.Rows {
@@ -110,16 +122,39 @@ func (b *maker) sidePairs(t *Table) []rowPair {
 	return out
 }
 
-// comparisonsOf is the size of the family that pairs make, which the control is
-// not of.
+// comparisonsOf is the size of the family that pairs make, which neither the
+// control is of nor what is compared with itself.
 func comparisonsOf(pairs []rowPair) int {
 	n := 0
 	for _, p := range pairs {
-		if !p.control {
+		if !p.control && !p.same {
 			n++
 		}
 	}
 	return n
+}
+
+// sameBuild says that both rows of a pair run the same binary, as two refs do
+// that differ in a comment.
+func (b *maker) sameBuild(t *built, p *rowPair) bool {
+	if b.opts.Manifest == nil {
+		return false
+	}
+	x := binariesOf(b.opts.Manifest, t.group.treatments[p.row].index)
+	return len(x) > 0 && slices.Equal(x, binariesOf(b.opts.Manifest, t.group.treatments[p.base].index))
+}
+
+// binariesOf are the hashes of the binaries that a treatment runs, sorted: of
+// random layouts there is one for each block.
+func binariesOf(m *harness.Manifest, treatment int) []string {
+	var out []string
+	for i := range m.Builds {
+		if o := &m.Builds[i]; o.SHA256 != "" && slices.Contains(o.Treatments, treatment) {
+			out = append(out, o.SHA256)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // compare compares two rows within the blocks that both have, as one of a
@@ -137,12 +172,12 @@ func (b *maker) compare(t *built, p rowPair, family int) (Contrast, error) {
 		x.values, y.values, opt.Dropped = px, py, dropped
 	}
 	opt.Resampling = drawsFor(max(len(x.values), len(y.values)))
-	c := Contrast{Row: row, Base: base, Control: p.control, X: t.Rows[row].Label(), Y: t.Rows[base].Label()}
+	c := Contrast{Row: row, Base: base, Control: p.control, Same: p.same, X: t.Rows[row].Label(), Y: t.Rows[base].Label()}
 	var err error
 	if c.Comparison, err = stats.Compare(x.values, y.values, opt); err != nil {
 		return Contrast{}, err
 	}
-	if len(c.FlaggedX)+len(c.FlaggedY) > 0 {
+	if len(c.FlaggedX)+len(c.FlaggedY) > 0 && !c.Same {
 		c.Sensitivity, err = c.WithoutFlagged(x.values, y.values, opt)
 	}
 	return c, err
@@ -179,6 +214,10 @@ func (t *Table) Verdicts() []VerdictLine {
 	for i := range t.Contrasts {
 		c := &t.Contrasts[i]
 		if c.Control {
+			continue
+		}
+		if c.Same {
+			out = append(out, VerdictLine{Contrast: i, About: "median", Estimate: "median and spread", X: c.X, Y: c.Y, Appraisal: c.MedianGrade, Text: sameBinary})
 			continue
 		}
 		out = append(out,

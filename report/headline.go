@@ -148,7 +148,7 @@ func (d *Document) couldSee() string {
 	best := stats.Value{}
 	n := 0
 	for _, c := range d.Contrasts() {
-		if r := c.Spread.Resolves; !c.Control && r.OK && (!best.OK || r.V > best.V) {
+		if r := c.Spread.Resolves; c.judged() && r.OK && (!best.OK || r.V > best.V) {
 			best, n = r, min(c.N, c.M)
 		}
 	}
@@ -166,7 +166,7 @@ func (d *Document) pairs() (order []string, of map[string][]place) {
 		t := &d.Tables[i]
 		for j := range t.Contrasts {
 			c := &t.Contrasts[j]
-			if c.Control {
+			if !c.judged() {
 				continue
 			}
 			key := c.X + "\x00" + c.Y
@@ -182,7 +182,7 @@ func (d *Document) pairs() (order []string, of map[string][]place) {
 func (d *Document) tooFew() (why string, few bool) {
 	var least *Contrast
 	for _, c := range d.Contrasts() {
-		if c.Control {
+		if !c.judged() {
 			continue
 		}
 		if c.Location.Verdict.Kind != stats.NoClaim || c.Spread.Verdict.Claims() {

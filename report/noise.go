@@ -31,7 +31,7 @@ func (d *Data) NoiseFloors(opts Options, splits int) ([]NoiseFloor, error) {
 	var out []NoiseFloor
 	for i := range b.tables {
 		t := &b.tables[i]
-		for _, p := range b.pairs(&t.Table) {
+		for _, p := range b.pairs(t) {
 			if !p.control {
 				continue
 			}

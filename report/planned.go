@@ -23,7 +23,7 @@ func Planned(e *harness.Experiment, p *harness.Plan) (string, error) {
 	}
 	most := 0
 	for i := range b.tables {
-		most = max(most, comparisonsOf(b.pairs(&b.tables[i].Table)))
+		most = max(most, comparisonsOf(b.pairs(&b.tables[i])))
 	}
 	if most == 0 {
 		return "", nil

@@ -16,7 +16,7 @@ func (b *maker) suites(tables []built) ([]SuiteClaim, error) {
 		t := &tables[i]
 		for j := range t.Contrasts {
 			c := &t.Contrasts[j]
-			if c.Control {
+			if !c.judged() {
 				continue
 			}
 			key := strings.Join([]string{t.Condition, c.X, c.Y}, "\x00")

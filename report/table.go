@@ -220,6 +220,9 @@ func (b *maker) plain() []Table {
 }
 
 func (d *Data) build(opts Options) (*maker, error) {
+	if !d.HasMetric(opts.Metrics) {
+		opts.Metrics = nil // the usual ones, and not none
+	}
 	b := &maker{data: d, opts: opts, factors: opts.modeFactors(), sides: opts.Sides, baseline: opts.Baseline}
 	if b.baseline == "" && len(d.treatments) > 0 {
 		b.baseline = d.treatments[0].mode

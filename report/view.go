@@ -65,6 +65,9 @@ func claimTone(claim bool) tone {
 // view makes the texts of a document.
 func (d *Document) view() *view {
 	v := &view{title: cmp.Or(d.Title, d.Experiment), lines: d.lead()}
+	if d.GateBasis != "" {
+		v.gates = append(v.gates, viewLine{Text: d.GateBasis})
+	}
 	for i := range d.Gates {
 		v.gates = append(v.gates, viewLine{Text: d.Gates[i].Text, Tone: map[GateStatus]tone{GateFailed: alarm, GateUnresolved: cautious}[d.Gates[i].Status]})
 	}

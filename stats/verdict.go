@@ -19,6 +19,7 @@ const (
 	EquivalentVerdict  VerdictKind = "equivalent"
 	NoClaim            VerdictKind = "no claim"      // too few runs for any
 	DeterministicEqual VerdictKind = "deterministic" // nothing varies on either side
+	NotJudged          VerdictKind = "not judged"    // one thing on both sides: it is known that nothing differs
 )
 
 // Verdict is a finding in words, with the numbers behind it.

@@ -155,6 +155,9 @@ func (a *app) reprint(cmd *cobra.Command, src report.Source, opt report.Options,
 		return failed(err)
 	}
 	f.table.warn(a.stderr, data, opt.Metrics)
+	if cmd.Flags().Changed("metrics") && !data.HasMetric(opt.Metrics) {
+		return usagef("cannot show -metrics %s: no metric here has such a name", strings.Join(f.table.metrics, ","))
+	}
 	if flag := cmd.Flags().Lookup("baseline"); flag.Changed {
 		if opt.Baseline = flag.Value.String(); !data.HasMode(opt.Baseline) {
 			return usagef("cannot compare with -baseline %q: no such mode (there are %s)", opt.Baseline, data.ModeNames())

@@ -160,6 +160,9 @@ func (a *app) runTrial(cmd *cobra.Command, prefs *preferences, src source, t *tr
 	if err := w.warnFew(e, plan); err != nil {
 		return err
 	}
+	if err := w.checkBounds(e, t.table); err != nil {
+		return err
+	}
 	results := prefs.text("results", defaultResults)
 	dir, err := resultFolder(t.output, results, e.Name+t.suffix, time.Now())
 	if err != nil {

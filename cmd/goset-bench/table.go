@@ -114,6 +114,7 @@ func (f *tableFlags) check() (metrics []*regexp.Regexp, err error) {
 // warn says which of -metrics is the name of no metric there is: the table
 // would lack it in silence. It is no fault: who prefers a metric always has it
 // in config.toml, for experiments without it too.
+// Where none of them is a name, all would be lacking: the usual ones are shown.
 func (f *tableFlags) warn(w io.Writer, data *report.Data, metrics []*regexp.Regexp) {
 	names := data.MetricNames()
 	if len(names) == 0 {
@@ -121,7 +122,7 @@ func (f *tableFlags) warn(w io.Writer, data *report.Data, metrics []*regexp.Rege
 	}
 	for i, re := range metrics {
 		if !slices.ContainsFunc(names, re.MatchString) {
-			fmt.Fprintf(w, "goset-bench: warning: -metrics %q is the name of no metric here%s; -all shows all\n", f.metrics[i], cli.Nearest(f.metrics[i], names))
+			fmt.Fprintf(w, "goset-bench: warning: -metrics %q is the name of no metric here%s; there are %s; -all shows all\n", f.metrics[i], cli.Nearest(f.metrics[i], names), report.SomeNames(names))
 		}
 	}
 }
