@@ -144,6 +144,8 @@ type SuiteClaim struct {
 	// words assert a difference.
 	AverageText, EveryText   string
 	AverageClaim, EveryClaim bool
+
+	levels []string // the workloads on which the sd may follow the level: see followsLevel
 }
 
 // Attribution says for one row which runs were bad and what differs in them.

@@ -45,16 +45,22 @@ type about struct {
 	better   func(place) int
 	measured func(place) string
 	p        func(*Contrast) stats.Value
+	// level says that a gain or loss may be the level's alone; the sentence then
+	// has lower and higher of these instead.
+	level         func(*Contrast) bool
+	lower, higher string
 }
 
 func questions() []about {
 	return []about{
 		{"Steadiness", "Steadiness: on no single workload is a mode steadier or less steady for certain", "steadier", "less steady", func(c *Contrast) *Appraisal { return &c.SpreadGrade }, func(c *Contrast) *stats.Verdict { return &c.Spread.Verdict },
 			func(p place) int { return gain(p.c.Spread.Verdict.Kind, metric.Lower) },
-			func(p place) string { return "sd " + sdRatio(p.c) }, func(c *Contrast) stats.Value { return c.Spread.PAdj }},
+			func(p place) string { return "sd " + sdRatio(p.c) }, func(c *Contrast) stats.Value { return c.Spread.PAdj },
+			(*Contrast).followsLevel, "lower in sd", "higher in sd"},
 		{"The median", "Median: on no single workload does one differ for certain", "better", "worse", func(c *Contrast) *Appraisal { return &c.MedianGrade }, func(c *Contrast) *stats.Verdict { return &c.Location.Verdict },
 			func(p place) int { return gain(p.c.Location.Verdict.Kind, p.t.Metric.Better) },
-			func(p place) string { return p.c.changeName() + " " + p.t.change(p.c) }, func(c *Contrast) stats.Value { return c.Location.PAdj }},
+			func(p place) string { return p.c.changeName() + " " + p.t.change(p.c) }, func(c *Contrast) stats.Value { return c.Location.PAdj },
+			func(*Contrast) bool { return false }, "", ""},
 	}
 }
 
@@ -243,12 +249,17 @@ const maxHints = 4
 const maxPlaces = 4
 
 func (q *about) word(p place, better int) string {
+	higher := q.verdict(p.c).Kind == stats.HigherVerdict
 	switch {
+	case q.level(p.c) && higher:
+		return q.higher
+	case q.level(p.c):
+		return q.lower
 	case better > 0:
 		return q.gain
 	case better < 0:
 		return q.loss
-	case q.verdict(p.c).Kind == stats.HigherVerdict:
+	case higher:
 		return "higher"
 	}
 	return "lower"
@@ -359,6 +370,10 @@ func (d *Document) suiteHeadlines(doubts []string) []Headline {
 	for i := range d.Suite {
 		s := &d.Suite[i]
 		g, begin, end := Clear, "", "."
+		doubts := doubts
+		if len(s.levels) > 0 {
+			doubts = append(slices.Clone(doubts), "the medians differ too, and relative to them the spread is not resolved to differ on "+enumerate(s.levels))
+		}
 		if len(doubts) > 0 {
 			g, begin, end = Hint, "Hint: ", ". Caution: "+strings.Join(doubts, "; ")+"."
 		}

@@ -111,6 +111,11 @@ func TestHeadlines(t *testing.T) {
 	hint.Spread.CI.Hi = 1.5
 	none := asserted(stats.NotResolved, 0.01, 1.1)
 	none.Spread.Resolves = found(0.4)
+	levels := func(ratio, p float64) Contrast {
+		c := asserted(stats.LowerVerdict, -0.75, 0.2)
+		c.Alpha, c.Spread.Relative = 0.05, &stats.RelativeSpread{Ratio: found(ratio), P: found(p)}
+		return c
+	}
 	few := asserted(stats.NoClaim, 0.01, 1.1)
 	few.N, few.M = 3, 4
 	same := none
@@ -123,6 +128,10 @@ func TestHeadlines(t *testing.T) {
 		{"clear, lower is better", lines(tableOf(metric.Lower, asserted(stats.LowerVerdict, -0.05, 0.4))), []string{
 			"clear +1 x is steadier than base on w: time, sd 0.40× (95% 0.31–0.52, p_adj 0.002).",
 			"clear +1 x is better than base on w: time, median change -5.0% (95% -6.0% to -4.0%, p_adj 0.002)."}, "not resolved"},
+		{"the sd follows the level", lines(tableOf(metric.Lower, levels(0.98, 0.9))), []string{
+			"hint +1 Hint: x is lower in sd than base on w: time, sd 0.20× (", "Caution: the median differs too, and relative to it the sd ratio is 0.98× (p 0.900)."}, "steadier than"},
+		{"steadier than the level", lines(tableOf(metric.Lower, levels(0.5, 0.001))), []string{"clear +1 x is steadier than base on w"}, "hint"},
+		{"less steady relative to the level", lines(tableOf(metric.Lower, levels(1.9, 0.001))), []string{"hint +1 Hint: x is lower in sd than base"}, "steadier than"},
 		{"clear, higher is better", lines(tableOf(metric.Higher, asserted(stats.LowerVerdict, -0.05, 0.4))), []string{
 			"clear +1 x is steadier than base", "clear -1 x is worse than base"}, "hint"},
 		{"no good direction", lines(tableOf(metric.Unknown, asserted(stats.HigherVerdict, 0.05, 2))), []string{

@@ -109,6 +109,9 @@ func suiteOf(ms []suiteMember, modes int) (SuiteClaim, error) {
 	for i, m := range ms {
 		name := m.table.Name() + ": " + m.table.Metric.Name
 		s.Workloads = append(s.Workloads, name)
+		if m.contrast.levelOpen() {
+			s.levels = append(s.levels, name)
+		}
 		pairs[i] = stats.Pair{Name: name, X: m.table.sample(m.contrast.Row).in(blocks), Y: m.table.sample(m.contrast.Base).in(blocks)}
 		for _, b := range m.table.sample(m.contrast.Row).blocks {
 			all[b] = true
