@@ -71,7 +71,11 @@ func (b *maker) wholeNotes() ([]string, error) {
 		}
 	}
 	order, err := b.orderNotes()
-	return append(out, order...), err
+	if err != nil {
+		return nil, err
+	}
+	effect, err := b.effectNotes()
+	return slices.Concat(out, order, effect), err
 }
 
 // orderNotes looks for effects of the place in a round and of the run before,

@@ -48,6 +48,9 @@ type Options struct {
 	Equivalence [2]float64
 	// FailOn are the bounds that comparisons are held to: see Document.Gates.
 	FailOn []Bound
+	// Target is the effect that the notes of the document say the rounds for; of
+	// several sessions the zero value is DefaultTarget.
+	Target Target
 	// Manifest is that of the result folder; nil for figures taken elsewhere.
 	Manifest *harness.Manifest
 	// MaxIterations is how many pooled iterations are kept exactly; 0: the

@@ -1,6 +1,9 @@
 package stats
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // RoundsForFamily is the smallest n, 6 or more, at which an exact test can pass
 // Holm's correction over size comparisons: the smallest p that n rounds can
@@ -64,4 +67,42 @@ func (c *Comparison) confine(resolves, needs *Value, size int) {
 	if least := float64(RoundsForFamily(size, c.Alpha, c.Blocked)); needs.OK && needs.V < least {
 		needs.V = least
 	}
+}
+
+// RoundsForChange is the number of rounds (or of runs on each side) that find a
+// change of the median by this fraction, 0.01 for 1%, 4 times out of 5, if
+// normal, and with the scatter of these runs.
+func (c *Comparison) RoundsForChange(fraction float64) (Value, error) {
+	l := &c.Location
+	switch {
+	case !(fraction > -1) || math.IsInf(fraction, 0):
+		return Value{}, &ArgumentError{Name: "change", Rule: "finite and above -1", Got: fraction}
+	case l.Difference:
+		return undefined("a value is not positive, so that there is no ratio"), nil
+	case !l.SD.OK:
+		return l.SD, nil
+	case l.SD.V == 0:
+		return undefined("the difference is the same in every block"), nil
+	}
+	n, err := RequiredForShift(math.Log1p(fraction)/l.SD.V, c.Alpha, DefaultPower)
+	return c.atLeast(n, l.Family), err
+}
+
+// RoundsForRatio is the same for a ratio of the sds, at the kurtosis of these
+// runs.
+func (c *Comparison) RoundsForRatio(ratio float64) (Value, error) {
+	kurtosis := 3.0
+	if c.Spread.Kurtosis.OK {
+		kurtosis = c.Spread.Kurtosis.V
+	}
+	n, err := RequiredForSDRatio(ratio, kurtosis, c.Alpha, DefaultPower)
+	return c.atLeast(n, c.Spread.Family), err
+}
+
+// atLeast holds a number of rounds to what Holm's correction needs.
+func (c *Comparison) atLeast(n Value, family int) Value {
+	if least := float64(RoundsForFamily(family, c.Alpha, c.Blocked)); n.OK && n.V < least {
+		n.V = least
+	}
+	return n
 }

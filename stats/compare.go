@@ -65,6 +65,9 @@ type LocationChange struct {
 	MinP       float64 // the smallest p that this design can reach
 	Family     int     // comparisons that PAdj allows for; 0 or 1: none
 	Method     string
+	// SD is of the blocks' differences (of logarithms, but for Difference); where
+	// the samples share no blocks, of the difference of two runs.
+	SD Value
 	// Resolves is the smallest change that this n detects with a power of 0.8,
 	// in the scale of Change; Needs the blocks that the observed one would take.
 	Resolves, Needs Value
@@ -195,7 +198,7 @@ func (c *Comparison) locate(x, y []float64, opt Options) error {
 		l.Method = "Mann–Whitney, " + exactness(c.MannWhitney.Exact)
 		sd = rootSum(sdValue(u), sdValue(v))
 	}
-	l.PAdj = l.P
+	l.PAdj, l.SD = l.P, sd
 	l.plan(sd, min(c.N, c.M), c.Alpha)
 	return nil
 }

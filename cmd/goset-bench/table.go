@@ -24,6 +24,7 @@ type tableFlags struct {
 	topk    int
 	format  string // of the commands that run; "": text
 	gate    gateFlags
+	effect  string // what to plan for; "": nothing was asked
 }
 
 func (f *tableFlags) add(fs *pflag.FlagSet) {
@@ -76,8 +77,17 @@ func (f *tableFlags) choose(opt *report.Options) error {
 	if opt.Metrics, err = f.check(); err != nil {
 		return err
 	}
+	if f.effect != "" {
+		if opt.Target, err = report.ParseTarget(f.effect); err != nil {
+			return usagef("cannot use -effect: %v", err)
+		}
+	}
 	opt.FailOn, err = f.gate.bounds()
 	return err
+}
+
+func (f *tableFlags) addEffect(fs *pflag.FlagSet) {
+	fs.StringVar(&f.effect, "effect", "", "say how many rounds (and sessions) it takes to find this, as 1% of the median, 'sd 20%', or '1%, sd 20%'")
 }
 
 // prefer fills in what a person prefers and checks all of it; commands that run
