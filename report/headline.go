@@ -37,6 +37,7 @@ func (p place) name() string {
 // about is one of the two questions, as the sentences ask it.
 type about struct {
 	noun     string // "Steadiness"
+	constant string // where no value differs from another
 	nothing  string // what is said before hints where nothing is clear
 	gain     string // "steadier"
 	loss     string
@@ -53,11 +54,11 @@ type about struct {
 
 func questions() []about {
 	return []about{
-		{"Steadiness", "Steadiness: on no single workload is a mode steadier or less steady for certain", "steadier", "less steady", func(c *Contrast) *Appraisal { return &c.SpreadGrade }, func(c *Contrast) *stats.Verdict { return &c.Spread.Verdict },
+		{"Steadiness", "no spread on either side", "Steadiness: on no single workload is a mode steadier or less steady for certain", "steadier", "less steady", func(c *Contrast) *Appraisal { return &c.SpreadGrade }, func(c *Contrast) *stats.Verdict { return &c.Spread.Verdict },
 			func(p place) int { return gain(p.c.Spread.Verdict.Kind, metric.Lower) },
 			func(p place) string { return "sd " + sdRatio(p.c) }, func(c *Contrast) stats.Value { return c.Spread.PAdj },
 			(*Contrast).followsLevel, "lower in sd", "higher in sd"},
-		{"The median", "Median: on no single workload does one differ for certain", "better", "worse", func(c *Contrast) *Appraisal { return &c.MedianGrade }, func(c *Contrast) *stats.Verdict { return &c.Location.Verdict },
+		{"The median", "all values equal", "Median: on no single workload does one differ for certain", "better", "worse", func(c *Contrast) *Appraisal { return &c.MedianGrade }, func(c *Contrast) *stats.Verdict { return &c.Location.Verdict },
 			func(p place) int { return gain(p.c.Location.Verdict.Kind, p.t.Metric.Better) },
 			func(p place) string { return p.c.changeName() + " " + p.t.change(p.c) }, func(c *Contrast) stats.Value { return c.Location.PAdj },
 			func(*Contrast) bool { return false }, "", ""},
@@ -229,11 +230,19 @@ func (q *about) answer(pairs []string, byPair map[string][]place) answer {
 				open -= len(alike)
 			}
 		}
+		var constant []string
 		for _, p := range all {
+			if q.verdict(p.c).Kind == stats.DeterministicEqual {
+				constant = append(constant, p.name())
+				open--
+			}
 			if q.isSame(p) {
 				a.same = append(a.same, Headline{Grade: Clear, Text: fmt.Sprintf("%s against %s on %s: %s.", p.c.X, p.c.Y, p.name(), q.verdict(p.c).Text)})
 				open--
 			}
+		}
+		if len(constant) > 0 {
+			a.same = append(a.same, Headline{Grade: Clear, Text: fmt.Sprintf("%s against %s: %s on %s.", all[0].c.X, all[0].c.Y, q.constant, enumerate(some(constant)))})
 		}
 		if open > 0 {
 			a.silent = append(a.silent, silence{all[0].c.X, all[0].c.Y, open, len(all)})
@@ -330,10 +339,18 @@ func (q *about) hint(at []place, better int) string {
 	return fmt.Sprintf("Hint: %s is %s than %s %s. Caution: %s.", c.X, q.word(at[0], better), c.Y, q.places(at), strings.Join(q.grade(c).Doubts, "; "))
 }
 
+// some are the first places of many, and how many more there are.
+func some(places []string) []string {
+	if more := len(places) - maxPlaces; more > 0 {
+		return append(slices.Clone(places[:maxPlaces]), fmt.Sprintf("%d more", more))
+	}
+	return places
+}
+
 // isSame is true of what was asked to be the same and is.
 func (q *about) isSame(p place) bool {
 	k := q.verdict(p.c).Kind
-	return k == stats.EquivalentVerdict || k == stats.DeterministicEqual
+	return k == stats.EquivalentVerdict
 }
 
 // silence is a pair of which nothing is resolved in so many of all tables.

@@ -74,7 +74,11 @@ func (d *Document) view() *view {
 	if len(d.Tables) == 0 {
 		return v
 	}
-	v.parts, v.legend, v.modes, v.scope = partsOf(d.Tables), legend(d.Tables, true), d.Modes, d.Scope
+	if p, ok := d.summary(); ok {
+		v.parts = append(v.parts, p)
+	}
+	v.parts = append(v.parts, partsOf(d.Tables)...)
+	v.legend, v.modes, v.scope = legend(d.Tables, true), d.Modes, d.Scope
 	if d.unchecked() {
 		v.unchecked = d.SelfCheck.Text
 	}

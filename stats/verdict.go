@@ -96,6 +96,9 @@ func (c *Comparison) tooFew(family int) (Verdict, bool) {
 
 func (c *Comparison) locationVerdict() Verdict {
 	l := &c.Location
+	if c.isEqual() {
+		return Verdict{DeterministicEqual, "equal: every value is the same on both sides"}
+	}
 	if v, few := c.tooFew(l.Family); few {
 		return v
 	}
@@ -117,6 +120,11 @@ func (c *Comparison) locationVerdict() Verdict {
 	default:
 		return Verdict{NotResolved, l.unresolved(min(c.N, c.M), c.rounds())}
 	}
+}
+
+// isEqual says that all values of both sides are the same.
+func (c *Comparison) isEqual() bool {
+	return c.SDX.OK && c.SDY.OK && c.SDX.V == 0 && c.SDY.V == 0 && c.MedianX.OK && c.MedianY.OK && c.MedianX.V == c.MedianY.V
 }
 
 func firstReason(values ...Value) string {
