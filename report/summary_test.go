@@ -43,3 +43,25 @@ func TestSummaryOfBenchmarks(t *testing.T) {
 		t.Errorf("of no benchmarks: %+v", p)
 	}
 }
+
+// TestNarrowColumnsNameWhatTheyAreOf: an interval that is parted from what it is
+// of by a narrow terminal is headed by it.
+func TestNarrowColumnsNameWhatTheyAreOf(t *testing.T) {
+	wide := strings.Repeat("9", 38)
+	g := grid{Labels: []string{"goset n=2"}, Marks: []string{"1"}, Columns: []gridColumn{
+		{Head: "n", Cells: []string{"8"}}, {Head: "sd ratio", Cells: []string{"0.42"}}, {Head: "95% interval", Cells: []string{wide}, Joined: true}, {Head: "p_adj", Cells: []string{"0.001"}, Joined: true},
+	}}
+	for _, width := range []int{40, 50, 60, 61, 62, 70, 100} {
+		var out bytes.Buffer
+		p := newTextInk(&out, TextOptions{Width: width})
+		p.grid(&g)
+		if err := p.w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		for _, chunk := range strings.Split(out.String(), "goset n=2")[:strings.Count(out.String(), "goset n=2")] {
+			if (strings.Contains(chunk, "interval") || strings.Contains(chunk, "p_adj")) && !strings.Contains(chunk, "sd ratio") {
+				t.Errorf("%d columns: what is this of?\n%s", width, out.String())
+			}
+		}
+	}
+}
