@@ -35,7 +35,7 @@ func TestSummaryOfBenchmarks(t *testing.T) {
 		if err := TextDocument(&out, doc, TextOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if text := out.String(); strings.Index(text, "\nSummary") < 0 || strings.Index(text, "\nSummary") > strings.Index(text, "w package=./p · ") {
+		if text := out.String(); !strings.Contains(text, "\nSummary") || strings.Index(text, "\nSummary") > strings.Index(text, "w package=./p · ") {
 			t.Errorf("no summary before the tables:\n%s", text)
 		}
 	}
