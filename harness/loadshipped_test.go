@@ -11,7 +11,7 @@ import (
 func TestShipped(t *testing.T) {
 	want := map[string]struct{ treatments, runs int }{
 		"published":   {16, 176},
-		"quickstart":  {12, 84},
+		"quickstart":  {12, 108},
 		"sweep-flags": {20, 220},
 		"sweep-n":     {24, 264},
 		"yield":       {15, 165},

@@ -98,6 +98,13 @@ func (t *Table) spreadDoubts(c, control *Contrast) []string {
 		}
 		out = append(out, fmt.Sprintf("the interval of the sd ratio holds 1, so the sd could also be %s", other))
 	}
+	if r := c.Spread.Relative; c.followsLevel() {
+		p := ""
+		if r.P.OK {
+			p = " (p " + stats.FormatP(r.P.V) + ")"
+		}
+		out = append(out, fmt.Sprintf("the median differs too, and relative to it the sd ratio is %s×%s", ratioOf(r.Ratio), p))
+	}
 	out = append(out, flaggedDoubt(c, c.Sensitivity.SpreadChanges)...)
 	if control != nil && c.Spread.Ratio.OK && control.Spread.Ratio.OK && c.Spread.Ratio.V > 0 && control.Spread.Ratio.V > 0 {
 		own, aa := math.Log(c.Spread.Ratio.V), math.Log(control.Spread.Ratio.V)
@@ -134,6 +141,21 @@ func (t *Table) medianDoubts(c, control *Contrast) []string {
 		out = append(out, "CV above 10% of "+enumerate(wild))
 	}
 	return out
+}
+
+// followsLevel says of medians that differ clearly that the sds may differ only
+// because they do: relative to the level, the same is not resolved. What is four
+// times faster with a quarter of the sd is not steadier.
+func (c *Contrast) followsLevel() bool {
+	r := c.Spread.Relative
+	return c.Spread.Verdict.Claims() && (c.levelOpen() || (r != nil && (r.Ratio.V < 1) != (c.Spread.Verdict.Kind == stats.LowerVerdict)))
+}
+
+// levelOpen says of medians that differ clearly that relative to them no
+// difference of spread is resolved.
+func (c *Contrast) levelOpen() bool {
+	r := c.Spread.Relative
+	return r != nil && !(r.P.OK && r.P.V < c.Alpha && r.Ratio.OK)
 }
 
 // sdRatio writes the ratio of sds with its interval: "0.52× (95% 0.19–1.57)".

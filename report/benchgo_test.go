@@ -323,7 +323,8 @@ func TestGates(t *testing.T) {
 	}{
 		{"ns/op>3%", GateFailed}, {"ns/op>20%", GatePassed}, {"ns/op>10%", GateUnresolved}, {"median>3%", GateFailed},
 		{"ns/op>5", GateFailed}, {"ns/op>1ms", GatePassed}, {"allocs/op>0", GateFailed}, {"allocs/op>1", GatePassed},
-		{"example.org/p.X/size=10-8 ns/op>3%", GateFailed},
+		{"example.org/p.X/size=10-8 ns/op>3%", GateFailed}, {"sec/op>3%", GateFailed}, {"sec/op>1e-3", GatePassed}, {"sec/op>5ns", GateFailed},
+		{"wall>3%", GatePassed},
 	} {
 		b, err := ParseBound(c.bound)
 		if err != nil {
@@ -345,8 +346,11 @@ func TestGates(t *testing.T) {
 			t.Fatal(err)
 		}
 		opts.FailOn = []Bound{b}
-		if doc, err := d.Document(opts); err == nil {
-			t.Errorf("%s: %+v, want an error", text, doc.Gates)
+		doc, err := d.Document(opts)
+		if err != nil || doc.GateFault == nil || len(doc.Gates) > 0 || len(doc.Tables) == 0 {
+			t.Errorf("%s: %+v, want a fault beside the tables (%v)", text, doc.Gates, err)
+		} else if c := doc.GateFault.Error(); text == "ns>3%" && !strings.Contains(c, "compared are ns/op, allocs/op; measured, and compared where a bound names them: b.N, wall") {
+			t.Errorf("%s: %s", text, c)
 		}
 	}
 }
@@ -433,6 +437,76 @@ func TestGateDirections(t *testing.T) {
 	}
 }
 
+// TestGateBasis: the bounds keep to each interval, and say so beside the verdict
+// that is corrected for the number of comparisons.
+func TestGateBasis(t *testing.T) {
+	d, opts := goData(t, 6, func(tr, round int) float64 { return (100 + noise(tr*7+round)) * (1 + 0.1*float64(tr%2)) })
+	opts.FailOn = []Bound{{Text: "ns/op>0%", Metric: "ns/op", Relative: true}}
+	doc, err := d.Document(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	differs := "; the verdict corrected for all comparisons differs: no claim: 6 rounds cannot resolve anything among 4 comparisons; take 8 or more"
+	if g := doc.Gates[0]; len(doc.Gates) != 4 || g.Status != GateFailed || !strings.HasSuffix(g.Text, differs) {
+		t.Errorf("%d gates, the first %q", len(doc.Gates), doc.Gates[0].Text)
+	}
+	if want := "95%, uncorrected: 4 comparisons judged; where nothing changed, up to 0.1 of them fail a bound of 0 by chance"; !strings.Contains(doc.GateBasis, want) {
+		t.Errorf("basis %q lacks %q", doc.GateBasis, want)
+	}
+	opts.FailOn = nil
+	if doc, err = d.Document(opts); err != nil || doc.GateBasis != "" || doc.GateFault != nil {
+		t.Errorf("without a bound: %q, %v, %v", doc.GateBasis, doc.GateFault, err)
+	}
+}
+
+// TestSameBinary: two refs that build to one binary are no comparison, whatever
+// their times; two modes with one binary are.
+func TestSameBinary(t *testing.T) {
+	d, opts := goData(t, 10, func(tr, round int) float64 { return (100 + noise(tr*7+round)) * (1 + 0.1*float64(tr%2)) })
+	build := func(hash string, treatments ...int) harness.GoBuild {
+		return harness.GoBuild{SHA256: hash, GoVersion: "go1.26.0", Treatments: treatments}
+	}
+	opts.FailOn = []Bound{{Text: "median>0%", Metric: "median", Relative: true}}
+	for _, tt := range []struct {
+		name        string
+		builds      []harness.GoBuild
+		same, gates int
+	}{
+		{"no hash", []harness.GoBuild{build("", 0, 2), build("", 1, 3)}, 0, 8},
+		{"two binaries", []harness.GoBuild{build("a", 0, 2), build("b", 1, 3)}, 0, 8},
+		{"one binary", []harness.GoBuild{build("a", 0, 2), build("a", 1, 3)}, 4, 4},
+		{"layouts of one", []harness.GoBuild{build("a", 0, 2), build("b", 0, 2), build("b", 1, 3), build("a", 1, 3)}, 4, 4},
+		{"a layout differs", []harness.GoBuild{build("a", 0, 2), build("b", 0, 2), build("b", 1, 3), build("c", 1, 3)}, 0, 8},
+	} {
+		opts.Manifest = &harness.Manifest{Builds: tt.builds}
+		doc, err := d.Document(opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same := 0
+		for _, c := range doc.Contrasts() {
+			if !c.Same {
+				continue
+			}
+			same++
+			if c.Location.Verdict.Kind != stats.NotJudged || c.Spread.Verdict.Claims() || c.MedianGrade.Grade != Open {
+				t.Errorf("%s: %s against %s: %q", tt.name, c.X, c.Y, c.Location.Verdict.Text)
+			}
+		}
+		if same != tt.same || len(doc.Gates) != tt.gates {
+			t.Errorf("%s: %d with itself and %d gates, want %d and %d", tt.name, same, len(doc.Gates), tt.same, tt.gates)
+		}
+		if said := strings.Contains(doc.GateBasis, fmt.Sprintf("%d of 8 compare a binary with itself: not judged", tt.same)); said != (tt.same > 0) {
+			t.Errorf("%s: basis %q", tt.name, doc.GateBasis)
+		}
+		for _, h := range doc.Headlines {
+			if tt.same > 0 && strings.Contains(h.Text, "ref=. is worse than unpinned ref=main") {
+				t.Errorf("%s: headline %q", tt.name, h.Text)
+			}
+		}
+	}
+}
+
 // Below six rounds there is no interval at 95%, and so no judgement.
 func TestGatesOfFewRuns(t *testing.T) {
 	for n := range 4 {
@@ -440,7 +514,7 @@ func TestGatesOfFewRuns(t *testing.T) {
 		opts.FailOn = []Bound{{Text: "ns/op>3%", Metric: "ns/op", Value: 0.03, Relative: true}}
 		doc, err := d.Document(opts)
 		if n == 0 {
-			if err == nil {
+			if err != nil || doc.GateFault == nil {
 				t.Errorf("no run at all: %+v", doc.Gates)
 			}
 			continue

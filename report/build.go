@@ -40,9 +40,7 @@ func (d *Data) Document(opts Options) (*Document, error) {
 	if doc.Suite, err = b.suites(b.tables); err != nil {
 		return nil, err
 	}
-	if doc.Gates, err = b.gates(); err != nil {
-		return nil, err
-	}
+	b.gates(doc)
 	doc.Tables = b.plain()
 	// The control's comparisons are judged as one family over all tables.
 	doc.SelfCheck = selfCheck(doc.Tables)
@@ -73,7 +71,11 @@ func (b *maker) wholeNotes() ([]string, error) {
 		}
 	}
 	order, err := b.orderNotes()
-	return append(out, order...), err
+	if err != nil {
+		return nil, err
+	}
+	effect, err := b.effectNotes()
+	return slices.Concat(out, order, effect), err
 }
 
 // orderNotes looks for effects of the place in a round and of the run before,

@@ -20,16 +20,21 @@ func isControl(mode, baseline string) bool {
 // else every mode against the baseline; and always the control.
 func (b *maker) contrast(t *built) error {
 	var family []*stats.Comparison
-	for _, p := range b.pairs(&t.Table) {
-		c, err := b.compare(t, p.row, p.base)
+	pairs := b.pairs(t)
+	for _, p := range pairs {
+		c, err := b.compare(t, p, comparisonsOf(pairs))
 		if err != nil {
 			return err
 		}
-		c.Control = p.control
 		t.Contrasts = append(t.Contrasts, c)
 	}
 	for i := range t.Contrasts {
-		if c := &t.Contrasts[i]; !c.Control {
+		c := &t.Contrasts[i]
+		switch {
+		case c.Same:
+			c.Location.Verdict = stats.Verdict{Kind: stats.NotJudged, Text: sameBinary}
+			c.Spread.Verdict = c.Location.Verdict
+		case !c.Control:
 			family = append(family, &c.Comparison)
 		}
 	}
@@ -54,23 +59,30 @@ func (b *maker) omnibus(t *built) error {
 	return err
 }
 
+// sameBinary is the verdict of one binary against itself.
+const sameBinary = "not judged: the same binary on both sides, any difference is noise"
+
 // rowPair is two rows to compare.
 type rowPair struct {
 	row, base int
 	control   bool
+	same      bool // see Contrast.Same
 }
 
 // pairs lists what a table compares, the control last.
-func (b *maker) pairs(t *Table) []rowPair {
+func (b *maker) pairs(t *built) []rowPair {
 	var controls []rowPair
 	out := b.sidePairs(t)
+	for i := range out {
+		out[i].same = b.sameBuild(t, &out[i])
+	}
 	add := func(mode, base string) {
 		for i := range t.Rows {
 			if t.Rows[i].Mode != mode || mode == base {
 				continue
 			}
 			if j, _ := baseOf(t.Rows, i, base); j >= 0 {
-				p := rowPair{i, j, isControl(mode, base)}
+				p := rowPair{row: i, base: j, control: isControl(mode, base)}
 				if p.control {
 					controls = append(controls, p)
 				} else {
@@ -98,7 +110,7 @@ func (b *maker) pairs(t *Table) []rowPair {
 
 // sidePairs compares, within every mode, each level of a side with the first
 // one, all other levels being equal.
-func (b *maker) sidePairs(t *Table) []rowPair {
+func (b *maker) sidePairs(t *built) []rowPair {
 	var out []rowPair
 	for _, side := range b.sides {
 		for i := range t.Rows {
@@ -110,11 +122,48 @@ func (b *maker) sidePairs(t *Table) []rowPair {
 	return out
 }
 
-// compare compares two rows within the blocks that both have.
-func (b *maker) compare(t *built, row, base int) (Contrast, error) {
+// comparisonsOf is the size of the family that pairs make, which neither the
+// control is of nor what is compared with itself.
+func comparisonsOf(pairs []rowPair) int {
+	n := 0
+	for _, p := range pairs {
+		if !p.control && !p.same {
+			n++
+		}
+	}
+	return n
+}
+
+// sameBuild says that both rows of a pair run the same binary, as two refs do
+// that differ in a comment.
+func (b *maker) sameBuild(t *built, p *rowPair) bool {
+	if b.opts.Manifest == nil {
+		return false
+	}
+	x := binariesOf(b.opts.Manifest, t.group.treatments[p.row].index)
+	return len(x) > 0 && slices.Equal(x, binariesOf(b.opts.Manifest, t.group.treatments[p.base].index))
+}
+
+// binariesOf are the hashes of the binaries that a treatment runs, sorted: of
+// random layouts there is one for each block.
+func binariesOf(m *harness.Manifest, treatment int) []string {
+	var out []string
+	for i := range m.Builds {
+		if o := &m.Builds[i]; o.SHA256 != "" && slices.Contains(o.Treatments, treatment) {
+			out = append(out, o.SHA256)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// compare compares two rows within the blocks that both have, as one of a
+// family.
+func (b *maker) compare(t *built, p rowPair, family int) (Contrast, error) {
+	row, base := p.row, p.base
 	x, y := t.sample(row), t.sample(base)
 	f := formatOf(&t.Table)
-	opt := stats.Options{Unblocked: b.opts.Unblocked, Equivalence: b.opts.Equivalence, Write: f.difference}
+	opt := stats.Options{Unblocked: b.opts.Unblocked, Equivalence: b.opts.Equivalence, Family: family, Write: f.difference}
 	if !opt.Unblocked {
 		px, py, dropped, err := stats.PairBlocks(x.blocks, x.values, y.blocks, y.values)
 		if err != nil {
@@ -123,12 +172,12 @@ func (b *maker) compare(t *built, row, base int) (Contrast, error) {
 		x.values, y.values, opt.Dropped = px, py, dropped
 	}
 	opt.Resampling = drawsFor(max(len(x.values), len(y.values)))
-	c := Contrast{Row: row, Base: base, X: t.Rows[row].Label(), Y: t.Rows[base].Label()}
+	c := Contrast{Row: row, Base: base, Control: p.control, Same: p.same, X: t.Rows[row].Label(), Y: t.Rows[base].Label()}
 	var err error
 	if c.Comparison, err = stats.Compare(x.values, y.values, opt); err != nil {
 		return Contrast{}, err
 	}
-	if len(c.FlaggedX)+len(c.FlaggedY) > 0 {
+	if len(c.FlaggedX)+len(c.FlaggedY) > 0 && !c.Same {
 		c.Sensitivity, err = c.WithoutFlagged(x.values, y.values, opt)
 	}
 	return c, err
@@ -165,6 +214,10 @@ func (t *Table) Verdicts() []VerdictLine {
 	for i := range t.Contrasts {
 		c := &t.Contrasts[i]
 		if c.Control {
+			continue
+		}
+		if c.Same {
+			out = append(out, VerdictLine{Contrast: i, About: "median", Estimate: "median and spread", X: c.X, Y: c.Y, Appraisal: c.MedianGrade, Text: sameBinary})
 			continue
 		}
 		out = append(out,

@@ -34,7 +34,7 @@ func TestAgainst(t *testing.T) {
 }
 
 // TestJoinedColumns: an interval goes to the next lines with what it is of, and
-// what is too wide for one line is parted even so.
+// what is too wide for one line is parted even so, under both names.
 func TestJoinedColumns(t *testing.T) {
 	wide := func(head string, joined bool, width int) gridColumn {
 		return gridColumn{Head: head, Cells: []string{strings.Repeat("x", width)}, Joined: joined}
@@ -46,8 +46,8 @@ func TestJoinedColumns(t *testing.T) {
 		{nil, ""},
 		{[]gridColumn{wide("a", false, 10)}, "a"},
 		{[]gridColumn{wide("a", false, 20), wide("b", false, 10), wide("c", true, 15)}, "a|b c"},
-		{[]gridColumn{wide("a", false, 20), wide("b", true, 10), wide("c", true, 15)}, "a b|c"},
-		{[]gridColumn{wide("a", false, 60), wide("b", true, 60)}, "a|b"},
+		{[]gridColumn{wide("a", false, 20), wide("b", true, 10), wide("c", true, 15)}, "a b|a|c"},
+		{[]gridColumn{wide("a", false, 60), wide("b", true, 60)}, "a|a|b"},
 	} {
 		var out bytes.Buffer
 		p := newTextInk(&out, TextOptions{Width: 40})

@@ -21,8 +21,13 @@ type Document struct {
 	Suite []SuiteClaim
 	// Tables carry their own contrasts, attributions and notes.
 	Tables []Table
-	// Gates are the comparisons judged by Options.FailOn.
-	Gates []Gate
+	// Gates are the comparisons judged by Options.FailOn, and GateBasis says what
+	// they go by, how many there are, and how many would fail by chance; "": no
+	// bound was asked for.
+	Gates     []Gate
+	GateBasis string
+	// GateFault says which bounds are about nothing here; nil: none.
+	GateFault error
 	// Rules are the twelve of Hoefler and Belli, judged on this document.
 	Rules []Rule
 	// Facts say how and on what machine the runs were made, in reading order.
@@ -47,6 +52,10 @@ type Contrast struct {
 	// Control is set between the baseline and its own repetition, where any
 	// verdict is a failed self-check.
 	Control bool
+	// Same is set between two builds that are one binary, byte for byte: there
+	// is no difference to find, so it is no comparison of its family, and makes
+	// no headline, no hint and no failed bound.
+	Same bool
 	// Comparison has every number and, in Location.Verdict and
 	// Spread.Verdict, what they support in words, after Holm.
 	stats.Comparison
@@ -55,6 +64,9 @@ type Contrast struct {
 	// MedianGrade and SpreadGrade say how far the two verdicts carry.
 	MedianGrade, SpreadGrade Appraisal
 }
+
+// judged says that the contrast may show a difference between two things.
+func (c *Contrast) judged() bool { return !c.Control && !c.Same }
 
 // VerdictLine is one finding under a table: "goset against unpinned: lower
 // spread (0.42×, …)".
@@ -132,6 +144,8 @@ type SuiteClaim struct {
 	// words assert a difference.
 	AverageText, EveryText   string
 	AverageClaim, EveryClaim bool
+
+	levels []string // the workloads on which the sd may follow the level: see followsLevel
 }
 
 // Attribution says for one row which runs were bad and what differs in them.

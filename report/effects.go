@@ -46,6 +46,9 @@ func (b *maker) crossings(t *built) error {
 	}
 	for _, m := range modes.list {
 		c := newCrossing(&t.Table, m)
+		if len(c.factors) == 1 && slices.Contains(b.sides, c.factors[0]) && len(c.levels[c.factors[0]]) == 2 {
+			continue // the contrast of the two sides says it
+		}
 		if err := c.measure(t); err != nil {
 			return err
 		}

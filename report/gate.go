@@ -1,7 +1,9 @@
 package report
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -84,9 +86,11 @@ type Gate struct {
 }
 
 // gates judges every comparison of the tables by the bounds that are about
-// it. A bound that is about none is an error: it would pass for ever.
-func (b *maker) gates() ([]Gate, error) {
-	var out []Gate
+// it. A bound that is about none is a fault: it would pass for ever.
+func (b *maker) gates(doc *Document) {
+	var faults []error
+	same := 0
+	chance := 0.0
 	for _, bound := range b.opts.FailOn {
 		used := false
 		for i := range b.tables {
@@ -95,32 +99,66 @@ func (b *maker) gates() ([]Gate, error) {
 				continue
 			}
 			for j := range t.Contrasts {
-				if t.Contrasts[j].Control {
+				c := &t.Contrasts[j]
+				if c.Control {
 					continue
 				}
-				g, err := b.gate(t, &t.Contrasts[j], bound)
-				if err != nil {
-					return nil, err
+				used = true
+				if c.Same {
+					same++
+					continue
 				}
-				out, used = append(out, g), true
+				g, err := b.gate(t, c, bound)
+				if err != nil {
+					faults = append(faults, err)
+					break
+				}
+				if g.CI.OK {
+					chance += chanceOf(t.Metric.Better)
+				}
+				doc.Gates = append(doc.Gates, g)
 			}
 		}
 		if !used {
-			return nil, fmt.Errorf("cannot hold anything to bound %q: no table compares a metric or unit %q", bound.Text, bound.Metric)
+			faults = append(faults, fmt.Errorf("cannot hold anything to bound %q: %w", bound.Text, b.unknown(bound.Metric)))
 		}
 	}
-	return out, nil
+	if len(b.opts.FailOn) > 0 {
+		doc.GateBasis = gateBasis(len(doc.Gates), same, chance)
+	}
+	doc.GateFault = errors.Join(faults...)
+}
+
+// chanceOf is how often the 95% interval of no change lies beyond a bound of 0:
+// on the worse side, or on any where none is known to be.
+func chanceOf(better metric.Direction) float64 {
+	if better == metric.Unknown {
+		return 1 - stats.Level
+	}
+	return (1 - stats.Level) / 2
+}
+
+// gateBasis says what the bounds go by, and what is to be expected of so many.
+func gateBasis(judged, same int, chance float64) string {
+	var s string
+	if judged > 0 {
+		s = fmt.Sprintf("Bounds go by each interval by itself, 95%%, uncorrected: %d %s judged; where nothing changed, up to %.2g of them fail a bound of 0 by chance, fewer a larger one.", judged, plural(judged, "comparison"), chance)
+	}
+	if same > 0 {
+		s += fmt.Sprintf(" %d of %d compare a binary with itself: not judged.", same, judged+same)
+	}
+	return strings.TrimSpace(s)
 }
 
 // about says whether a bound names a metric.
 func (b Bound) about(m *metric.Metric) bool {
-	switch b.Metric {
-	case "median", m.Name:
-		return m.Name != ""
-	case m.Line, m.Show, m.Unit:
-		return b.Metric != ""
+	switch {
+	case b.Metric == "" || m.Name == "":
+		return false
+	case b.Metric == "median" || b.Metric == m.Show || b.Metric == m.Unit:
+		return true
 	}
-	return false
+	return slices.Contains(namesOf(m), b.Metric)
 }
 
 func (b *maker) gate(t *built, c *Contrast, bound Bound) (Gate, error) {
@@ -146,12 +184,20 @@ func (b *maker) gate(t *built, c *Contrast, bound Bound) (Gate, error) {
 	g.judge(limit, t.Metric.Better)
 	g.Difference = difference
 	g.words(f)
+	if v := c.Location.Verdict; g.Status == GateFailed && !v.Claims() {
+		g.Text += "; the verdict corrected for all comparisons differs: " + v.Text
+	}
 	return g, nil
 }
 
 // base is the bound's value in the base unit of a metric.
 func (b Bound) base(m *metric.Metric) (float64, error) {
 	unit := b.Unit
+	if unit == "" && b.Metric != m.Name {
+		if _, base, ok := metric.Convert(1, b.Metric); ok && base == m.Unit {
+			unit = b.Metric
+		}
+	}
 	for _, u := range []string{m.Line, m.Show} {
 		if unit == "" {
 			unit = u

@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-
-	"goset/stats"
 )
 
 // GitHub writes a summary in GitHub's Markdown, for a job's summary or a
@@ -36,27 +34,13 @@ func GitHub(w io.Writer, d *Document) error {
 }
 
 func githubContrast(b *bufio.Writer, t *Table, c *Contrast, f format) {
-	median := func(row int) string {
-		v := t.Rows[row].Summary.Median
-		if !v.OK {
-			return undefined
-		}
-		return f.number(v.V) + " " + f.unit
+	s := summaryOf(t, c, f)
+	word := escapeMarkdown(s.verdict)
+	if c.Location.Verdict.Claims() {
+		word = "**" + word + "**"
 	}
-	v := c.Location.Verdict
-	word := escapeMarkdown(v.Text)
-	switch {
-	case v.Kind == stats.NotResolved:
-		word = "not resolved"
-	case v.Claims():
-		word = "**" + string(v.Kind) + "**"
-	}
-	name := t.Metric.Name
-	if t.Metric.Benchmark == "" || len(t.Levels) > 0 {
-		name = t.Name() + ": " + name
-	}
-	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", escapeMarkdown(name), escapeMarkdown(c.X+" against "+c.Y),
-		escapeMarkdown(median(c.Base)), escapeMarkdown(median(c.Row)), changeOf(c, f, c.Location.Change), changeInterval(c, f), adjusted(c.Location.PAdj), word)
+	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", escapeMarkdown(s.metric), escapeMarkdown(c.X+" against "+c.Y),
+		escapeMarkdown(s.before), escapeMarkdown(s.after), changeOf(c, f, c.Location.Change), changeInterval(c, f), adjusted(c.Location.PAdj), word)
 }
 
 // githubExcluded counts what the numbers leave out, once per treatment group.

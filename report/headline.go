@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -38,6 +37,7 @@ func (p place) name() string {
 // about is one of the two questions, as the sentences ask it.
 type about struct {
 	noun     string // "Steadiness"
+	constant string // where no value differs from another
 	nothing  string // what is said before hints where nothing is clear
 	gain     string // "steadier"
 	loss     string
@@ -46,16 +46,22 @@ type about struct {
 	better   func(place) int
 	measured func(place) string
 	p        func(*Contrast) stats.Value
+	// level says that a gain or loss may be the level's alone; the sentence then
+	// has lower and higher of these instead.
+	level         func(*Contrast) bool
+	lower, higher string
 }
 
 func questions() []about {
 	return []about{
-		{"Steadiness", "Steadiness: on no single workload is a mode steadier or less steady for certain", "steadier", "less steady", func(c *Contrast) *Appraisal { return &c.SpreadGrade }, func(c *Contrast) *stats.Verdict { return &c.Spread.Verdict },
+		{"Steadiness", "no spread on either side", "Steadiness: on no single workload is a mode steadier or less steady for certain", "steadier", "less steady", func(c *Contrast) *Appraisal { return &c.SpreadGrade }, func(c *Contrast) *stats.Verdict { return &c.Spread.Verdict },
 			func(p place) int { return gain(p.c.Spread.Verdict.Kind, metric.Lower) },
-			func(p place) string { return "sd " + sdRatio(p.c) }, func(c *Contrast) stats.Value { return c.Spread.PAdj }},
-		{"The median", "Median: on no single workload does one differ for certain", "better", "worse", func(c *Contrast) *Appraisal { return &c.MedianGrade }, func(c *Contrast) *stats.Verdict { return &c.Location.Verdict },
+			func(p place) string { return "sd " + sdRatio(p.c) }, func(c *Contrast) stats.Value { return c.Spread.PAdj },
+			(*Contrast).followsLevel, "lower in sd", "higher in sd"},
+		{"The median", "all values equal", "Median: on no single workload does one differ for certain", "better", "worse", func(c *Contrast) *Appraisal { return &c.MedianGrade }, func(c *Contrast) *stats.Verdict { return &c.Location.Verdict },
 			func(p place) int { return gain(p.c.Location.Verdict.Kind, p.t.Metric.Better) },
-			func(p place) string { return p.c.changeName() + " " + p.t.change(p.c) }, func(c *Contrast) stats.Value { return c.Location.PAdj }},
+			func(p place) string { return p.c.changeName() + " " + p.t.change(p.c) }, func(c *Contrast) stats.Value { return c.Location.PAdj },
+			func(*Contrast) bool { return false }, "", ""},
 	}
 }
 
@@ -89,8 +95,8 @@ func (d *Document) headlines(sequential bool) []Headline {
 	if len(pairs) == 0 {
 		return nil
 	}
-	if n, few := d.tooFew(); few {
-		return []Headline{{Grade: Open, Text: fmt.Sprintf("Too few runs for any claim: %d in the smallest comparison, and 6 rounds or more are needed.", n)}}
+	if why, few := d.tooFew(); few {
+		return append(d.suiteHeadlines(d.doubts(sequential)), Headline{Grade: Open, Text: "Too few runs for any claim: " + why + "."})
 	}
 	var out []Headline
 	asserted := 0
@@ -149,7 +155,7 @@ func (d *Document) couldSee() string {
 	best := stats.Value{}
 	n := 0
 	for _, c := range d.Contrasts() {
-		if r := c.Spread.Resolves; !c.Control && r.OK && (!best.OK || r.V > best.V) {
+		if r := c.Spread.Resolves; c.judged() && r.OK && (!best.OK || r.V > best.V) {
 			best, n = r, min(c.N, c.M)
 		}
 	}
@@ -167,7 +173,7 @@ func (d *Document) pairs() (order []string, of map[string][]place) {
 		t := &d.Tables[i]
 		for j := range t.Contrasts {
 			c := &t.Contrasts[j]
-			if c.Control {
+			if !c.judged() {
 				continue
 			}
 			key := c.X + "\x00" + c.Y
@@ -178,19 +184,25 @@ func (d *Document) pairs() (order []string, of map[string][]place) {
 	return list.list, of
 }
 
-// tooFew is true where no comparison has the runs for a claim.
-func (d *Document) tooFew() (smallest int, few bool) {
-	smallest = math.MaxInt
+// tooFew is true where no comparison has the runs for a claim, with what the
+// smallest one would need.
+func (d *Document) tooFew() (why string, few bool) {
+	var least *Contrast
 	for _, c := range d.Contrasts() {
-		if c.Control {
+		if !c.judged() {
 			continue
 		}
-		if c.Location.Verdict.Kind != stats.NoClaim {
-			return 0, false
+		if c.Location.Verdict.Kind != stats.NoClaim || c.Spread.Verdict.Claims() {
+			return "", false
 		}
-		smallest = min(smallest, c.N, c.M)
+		if least == nil || min(c.N, c.M) < min(least.N, least.M) {
+			least = c
+		}
 	}
-	return smallest, true
+	if least == nil {
+		return "", false
+	}
+	return stats.CannotResolve(min(least.N, least.M), max(1, least.Location.Family), least.Blocked), true
 }
 
 // answer is what is known of one question: what is clear, what is only a hint,
@@ -218,11 +230,19 @@ func (q *about) answer(pairs []string, byPair map[string][]place) answer {
 				open -= len(alike)
 			}
 		}
+		var constant []string
 		for _, p := range all {
+			if q.verdict(p.c).Kind == stats.DeterministicEqual {
+				constant = append(constant, p.name())
+				open--
+			}
 			if q.isSame(p) {
 				a.same = append(a.same, Headline{Grade: Clear, Text: fmt.Sprintf("%s against %s on %s: %s.", p.c.X, p.c.Y, p.name(), q.verdict(p.c).Text)})
 				open--
 			}
+		}
+		if len(constant) > 0 {
+			a.same = append(a.same, Headline{Grade: Clear, Text: fmt.Sprintf("%s against %s: %s on %s.", all[0].c.X, all[0].c.Y, q.constant, enumerate(some(constant)))})
 		}
 		if open > 0 {
 			a.silent = append(a.silent, silence{all[0].c.X, all[0].c.Y, open, len(all)})
@@ -238,12 +258,17 @@ const maxHints = 4
 const maxPlaces = 4
 
 func (q *about) word(p place, better int) string {
+	higher := q.verdict(p.c).Kind == stats.HigherVerdict
 	switch {
+	case q.level(p.c) && higher:
+		return q.higher
+	case q.level(p.c):
+		return q.lower
 	case better > 0:
 		return q.gain
 	case better < 0:
 		return q.loss
-	case q.verdict(p.c).Kind == stats.HigherVerdict:
+	case higher:
 		return "higher"
 	}
 	return "lower"
@@ -314,10 +339,18 @@ func (q *about) hint(at []place, better int) string {
 	return fmt.Sprintf("Hint: %s is %s than %s %s. Caution: %s.", c.X, q.word(at[0], better), c.Y, q.places(at), strings.Join(q.grade(c).Doubts, "; "))
 }
 
+// some are the first places of many, and how many more there are.
+func some(places []string) []string {
+	if more := len(places) - maxPlaces; more > 0 {
+		return append(slices.Clone(places[:maxPlaces]), fmt.Sprintf("%d more", more))
+	}
+	return places
+}
+
 // isSame is true of what was asked to be the same and is.
 func (q *about) isSame(p place) bool {
 	k := q.verdict(p.c).Kind
-	return k == stats.EquivalentVerdict || k == stats.DeterministicEqual
+	return k == stats.EquivalentVerdict
 }
 
 // silence is a pair of which nothing is resolved in so many of all tables.
@@ -354,6 +387,10 @@ func (d *Document) suiteHeadlines(doubts []string) []Headline {
 	for i := range d.Suite {
 		s := &d.Suite[i]
 		g, begin, end := Clear, "", "."
+		doubts := doubts
+		if len(s.levels) > 0 {
+			doubts = append(slices.Clone(doubts), "the medians differ too, and relative to them the spread is not resolved to differ on "+enumerate(s.levels))
+		}
 		if len(doubts) > 0 {
 			g, begin, end = Hint, "Hint: ", ". Caution: "+strings.Join(doubts, "; ")+"."
 		}

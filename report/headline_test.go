@@ -111,6 +111,11 @@ func TestHeadlines(t *testing.T) {
 	hint.Spread.CI.Hi = 1.5
 	none := asserted(stats.NotResolved, 0.01, 1.1)
 	none.Spread.Resolves = found(0.4)
+	levels := func(ratio, p float64) Contrast {
+		c := asserted(stats.LowerVerdict, -0.75, 0.2)
+		c.Alpha, c.Spread.Relative = 0.05, &stats.RelativeSpread{Ratio: found(ratio), P: found(p)}
+		return c
+	}
 	few := asserted(stats.NoClaim, 0.01, 1.1)
 	few.N, few.M = 3, 4
 	same := none
@@ -123,6 +128,10 @@ func TestHeadlines(t *testing.T) {
 		{"clear, lower is better", lines(tableOf(metric.Lower, asserted(stats.LowerVerdict, -0.05, 0.4))), []string{
 			"clear +1 x is steadier than base on w: time, sd 0.40× (95% 0.31–0.52, p_adj 0.002).",
 			"clear +1 x is better than base on w: time, median change -5.0% (95% -6.0% to -4.0%, p_adj 0.002)."}, "not resolved"},
+		{"the sd follows the level", lines(tableOf(metric.Lower, levels(0.98, 0.9))), []string{
+			"hint +1 Hint: x is lower in sd than base on w: time, sd 0.20× (", "Caution: the median differs too, and relative to it the sd ratio is 0.98× (p 0.900)."}, "steadier than"},
+		{"steadier than the level", lines(tableOf(metric.Lower, levels(0.5, 0.001))), []string{"clear +1 x is steadier than base on w"}, "hint"},
+		{"less steady relative to the level", lines(tableOf(metric.Lower, levels(1.9, 0.001))), []string{"hint +1 Hint: x is lower in sd than base"}, "steadier than"},
 		{"clear, higher is better", lines(tableOf(metric.Higher, asserted(stats.LowerVerdict, -0.05, 0.4))), []string{
 			"clear +1 x is steadier than base", "clear -1 x is worse than base"}, "hint"},
 		{"no good direction", lines(tableOf(metric.Unknown, asserted(stats.HigherVerdict, 0.05, 2))), []string{
@@ -133,7 +142,7 @@ func TestHeadlines(t *testing.T) {
 			"clear +1 x is better than base on a: time", "open +0 The median against base not resolved: x on 1 of 2 workloads."}, "Steadiness against"},
 		{"nothing", lines(tableOf(metric.Lower, none)), []string{
 			"open +0 No difference between the modes is resolved by these runs: neither in steadiness nor in the median. That is no proof that there is none: n = 12 resolves sd ratios ≤ 0.40 or ≥ 2.50."}, "\n"},
-		{"too few", lines(tableOf(metric.Lower, few)), []string{"open +0 Too few runs for any claim: 3 in the smallest comparison"}, "\n"},
+		{"too few", lines(tableOf(metric.Lower, few)), []string{"open +0 Too few runs for any claim: 3 runs cannot resolve anything; take 6 or more"}, "\n"},
 		{"the same, as was asked", lines(tableOf(metric.Lower, same)), []string{"clear +0 x against base on w: time: equivalent spread (1.01×)."}, "Steadiness"},
 		{"only a control", lines(tableOf(metric.Lower, quiet(0, 1))), nil, "x"},
 		{"nothing is compared", lines(tableOf(metric.Lower)), nil, "x"},

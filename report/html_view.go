@@ -20,6 +20,7 @@ type pageView struct {
 	Headlines                                            []headlineView
 	Minds                                                []string
 	Workloads, Modes                                     []described
+	GateBasis                                            string
 	Gates                                                []Gate
 	Suite                                                findings
 	Notes                                                []string
@@ -94,7 +95,7 @@ func newPageView(p *Page) (*pageView, error) {
 	doc := p.Document
 	v := &pageView{
 		Title: cmp.Or(doc.Title, doc.Experiment, "Report"), Subtitle: subtitle(p), Scope: doc.Scope, Legend: pageLegend(doc),
-		LeftText: p.leftText(), SelfCheck: doc.SelfCheck, Notes: doc.Notes, Gates: doc.Gates, Rules: doc.Rules, Suite: fold(suiteFindings(doc)),
+		LeftText: p.leftText(), SelfCheck: doc.SelfCheck, Notes: doc.Notes, Gates: doc.Gates, GateBasis: doc.GateBasis, Rules: doc.Rules, Suite: fold(suiteFindings(doc)),
 		CSS: template.CSS(pageCSS), JS: template.JS(pageJS), D3: template.JS(pageD3), Data: template.HTML(packed),
 	}
 	v.manifest(doc)

@@ -21,6 +21,7 @@ type jsonDocument struct {
 	Suite      []jsonSuite   `json:"suite"`
 	Tables     []jsonTable   `json:"tables"`
 	Gates      []jsonGate    `json:"gates"`
+	GateBasis  string        `json:"gates_basis,omitempty"`
 	Rules      []jsonRule    `json:"rules"`
 	Facts      []jsonFact    `json:"facts"`
 	Scope      string        `json:"scope"`
@@ -173,6 +174,7 @@ func JSONDocument(w io.Writer, d *Document) error {
 	for i := range d.Gates {
 		out.Gates = append(out.Gates, gateJSON(&d.Gates[i]))
 	}
+	out.GateBasis = d.GateBasis
 	for _, r := range d.Rules {
 		out.Rules = append(out.Rules, jsonRule(r))
 	}

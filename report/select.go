@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 
+	"goset/metric"
 	"goset/stats"
 )
 
@@ -15,7 +16,7 @@ func (d *Data) selectMetrics(name string, opts Options) ([]int, error) {
 	var out, found []int
 	for i, m := range w.metrics {
 		switch {
-		case wanted(m.Name, m.Shown, opts):
+		case wanted(&m, opts):
 			out = append(out, i)
 		case m.Found && len(opts.Metrics) == 0 && d.varies(name, i):
 			found = append(found, i)
@@ -33,22 +34,32 @@ func (d *Data) selectMetrics(name string, opts Options) ([]int, error) {
 		out = w.fallback()
 	}
 	if opts.TopK > 0 {
-		return d.mostVarying(name, out, opts.TopK)
+		var err error
+		if out, err = d.mostVarying(name, out, opts.TopK); err != nil {
+			return nil, err
+		}
 	}
-	return out, nil
+	return w.bounded(out, opts.FailOn), nil
 }
 
-// MetricNames are the names of the metrics of all workloads, each once; none
-// where no run has described one.
+// MetricNames are the names that the metrics of all workloads go by, each once,
+// shorter ones first; none where no run has described one.
 func (d *Data) MetricNames() []string {
 	var names []string
 	for _, w := range d.workloads {
-		for _, m := range w.metrics {
-			names = append(names, m.Name)
+		for i := range w.metrics {
+			names = append(names, namesOf(&w.metrics[i])...)
 		}
 	}
-	slices.Sort(names)
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
 	return slices.Compact(names)
+}
+
+// HasMetric says whether any of the patterns is the name of a metric; it is true
+// where nothing has described one.
+func (d *Data) HasMetric(patterns []*regexp.Regexp) bool {
+	all := d.MetricNames()
+	return len(all) == 0 || slices.ContainsFunc(patterns, func(re *regexp.Regexp) bool { return slices.ContainsFunc(all, re.MatchString) })
 }
 
 // maxFound is how many numbers that nobody declared are shown unasked.
@@ -72,14 +83,31 @@ func (d *Data) varies(name string, metric int) bool {
 	return false
 }
 
-func wanted(name string, shown bool, opts Options) bool {
+// bounded adds what a bound names and nothing selected is: it is to be judged.
+func (w *workload) bounded(selected []int, bounds []Bound) []int {
+	for _, b := range bounds {
+		about := func(i int) bool { return b.about(&w.metrics[i]) }
+		if slices.ContainsFunc(selected, about) {
+			continue
+		}
+		for i := range w.metrics {
+			if about(i) {
+				selected = append(selected, i)
+			}
+		}
+	}
+	return selected
+}
+
+// wanted selects a metric by any of its names.
+func wanted(m *metric.Metric, opts Options) bool {
 	switch {
 	case len(opts.Metrics) > 0:
-		return slices.ContainsFunc(opts.Metrics, func(re *regexp.Regexp) bool { return re.MatchString(name) })
+		return slices.ContainsFunc(opts.Metrics, func(re *regexp.Regexp) bool { return slices.ContainsFunc(namesOf(m), re.MatchString) })
 	case opts.All || opts.TopK > 0:
 		return true
 	default:
-		return shown
+		return m.Shown
 	}
 }
 

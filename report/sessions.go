@@ -96,6 +96,9 @@ func CompareSessions(list []Session, extra time.Duration) (*Sessions, error) {
 	}
 	first := &list[0]
 	s := &Sessions{Experiment: first.Opts.Experiment, Title: first.Opts.Title, Costs: costsOf(list, extra)}
+	if s.Costs.Target = first.Opts.Target; s.Costs.Target == (Target{}) {
+		s.Costs.Target = DefaultTarget()
+	}
 	for i := range list {
 		s.Each = append(s.Each, factsOfSession(&list[i]))
 		if err := s.take(&list[i], i, len(list)); err != nil {
@@ -245,10 +248,14 @@ func (c *SessionContrast) combine(costs *SessionCosts) error {
 			spreadRounds = append(spreadRounds, v.spreads)
 		}
 	}
-	if err := c.Median.over(medians, medianRounds, costs, 1); err != nil {
+	change := math.Log1p(costs.Target.Median)
+	if c.Difference {
+		change = 0
+	}
+	if err := c.Median.over(medians, medianRounds, costs, 1, change); err != nil {
 		return err
 	}
-	return c.Spread.over(spreads, spreadRounds, costs, minSpreadRounds)
+	return c.Spread.over(spreads, spreadRounds, costs, minSpreadRounds, math.Log1p(costs.Target.SD))
 }
 
 // scale sees to it that the sessions' values are of one scale: where a value
@@ -277,8 +284,8 @@ func (c *SessionContrast) scale() error {
 }
 
 // over takes the sessions' values and what their rounds contribute; least is the
-// fewest rounds to plan with.
-func (e *SessionEffect) over(values []float64, rounds [][]float64, costs *SessionCosts, least int) error {
+// fewest rounds to plan with, effect what to plan for.
+func (e *SessionEffect) over(values []float64, rounds [][]float64, costs *SessionCosts, least int, effect float64) error {
 	var err error
 	if e.Across, err = stats.AcrossSessions(values, stats.Level); err != nil {
 		return err
@@ -295,6 +302,6 @@ func (e *SessionEffect) over(values []float64, rounds [][]float64, costs *Sessio
 	} else if e.Levels, err = stats.KaliberaJonesUneven(kept, costs.levels(), stats.Level); err != nil {
 		return err
 	}
-	e.Next, err = e.next(least)
+	e.Next, err = e.next(least, effect)
 	return err
 }

@@ -87,6 +87,8 @@ type SessionCosts struct {
 	Round stats.Value
 	Fixed stats.Value // from a session's start to its first round
 	Extra float64     // what the caller says a session costs beside that
+	// Target is the effect that rounds and sessions are planned for.
+	Target Target
 }
 
 func costsOf(list []Session, extra time.Duration) SessionCosts {
@@ -136,13 +138,16 @@ type NextTime struct {
 // less its logarithm is biased and far from what the components take it for.
 const minSpreadRounds = 6
 
-// next plans with at least so many rounds.
-func (e *SessionEffect) next(least int) (NextTime, error) {
+// next plans for an effect, a logarithm, with at least so many rounds; an effect
+// of 0 cannot be planned for.
+func (e *SessionEffect) next(least int, effect float64) (NextTime, error) {
 	none := func(why string) (NextTime, error) {
 		return NextTime{Rounds: stats.Value{Why: why}, Sessions: stats.Value{Why: why}}, nil
 	}
 	runs, between := e.Levels.T2[0], e.Levels.T2[1]
 	switch {
+	case effect == 0:
+		return none("no effect to plan for: differences have no ratio, or -effect leaves it out")
 	case !runs.OK:
 		return none(runs.Why)
 	case !between.OK:
@@ -155,13 +160,13 @@ func (e *SessionEffect) next(least int) (NextTime, error) {
 	var err error
 	if between.V <= 0 {
 		n.Together = true
-		n.Rounds, err = stats.RequiredRuns(e.Mean.V, runs.V, stats.AdvisedSessions, alpha, stats.DefaultPower)
+		n.Rounds, err = stats.RequiredRuns(effect, runs.V, stats.AdvisedSessions, alpha, stats.DefaultPower)
 		n.Rounds.V = max(n.Rounds.V, float64(least))
 		return n, err
 	}
 	count := float64(max(least, e.Levels.Counts[0]))
 	n.Rounds = stats.Value{V: count, OK: true}
-	n.Sessions, err = stats.RequiredSessions(e.Mean.V, between.V+max(0, runs.V)/count, alpha, stats.DefaultPower)
+	n.Sessions, err = stats.RequiredSessions(effect, between.V+max(0, runs.V)/count, alpha, stats.DefaultPower)
 	if n.Sessions.OK {
 		n.Sessions.V = max(n.Sessions.V, stats.AdvisedSessions)
 	}

@@ -335,21 +335,28 @@ func (s *Sessions) costText() string {
 // nextWords give the range of the counts for the next time: an experiment has
 // one plan for all its comparisons.
 func (s *Sessions) nextWords() []string {
-	var rounds, sessions []float64
-	for _, t := range s.headlined() {
-		for j := range t.Contrasts {
-			c := &t.Contrasts[j]
-			for _, e := range []*SessionEffect{&c.Median, &c.Spread} {
-				if n := &e.Next; !c.Control && n.Rounds.OK && n.Sessions.OK {
+	var out []string
+	for _, q := range []struct {
+		words string
+		of    func(*SessionContrast) *SessionEffect
+	}{
+		{s.Costs.Target.medianWords(), func(c *SessionContrast) *SessionEffect { return &c.Median }},
+		{s.Costs.Target.sdWords(), func(c *SessionContrast) *SessionEffect { return &c.Spread }},
+	} {
+		var rounds, sessions []float64
+		for _, t := range s.headlined() {
+			for j := range t.Contrasts {
+				c := &t.Contrasts[j]
+				if n := &q.of(c).Next; !c.Control && n.Rounds.OK && n.Sessions.OK {
 					rounds, sessions = append(rounds, n.Rounds.V), append(sessions, n.Sessions.V)
 				}
 			}
 		}
+		if len(rounds) > 0 {
+			out = append(out, fmt.Sprintf("next time, to find %s: %s rounds in each of %s sessions, by comparison (-effect asks for another)", q.words, span(rounds), span(sessions)))
+		}
 	}
-	if len(rounds) == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("next time, to find effects as large as these: %s rounds in each of %s sessions, by comparison", span(rounds), span(sessions))}
+	return out
 }
 
 // span writes the least and the most of some counts.

@@ -126,7 +126,7 @@ func (t *SessionTable) change(c *SessionContrast) size {
 	if mean.OK {
 		s.mean = f.change(c.Difference, mean.V, ci) + unit
 	}
-	if ci.OK {
+	if ci.OK && (c.Difference || !c.Median.vague()) {
 		s.interval = f.changes(c.Difference, ci) + unit
 	}
 	return s
@@ -139,7 +139,7 @@ func (c *SessionContrast) ratio() size {
 	if mean.OK {
 		s.mean = ratioOf(mean) + "×"
 	}
-	if ci.OK {
+	if ci.OK && !c.Spread.vague() {
 		s.interval = ratiosOf(ci)
 	}
 	return s
@@ -189,6 +189,32 @@ func finite(v float64) stats.Value {
 	return stats.Value{V: v, OK: true}
 }
 
+// An interval of a ratio that reaches further than a factor of vagueFactor to
+// both sides tells nothing, and one within usefulFactor does.
+const (
+	vagueFactor  = 10
+	usefulFactor = 2
+)
+
+// vague says that nothing is resolved and that the interval is too wide to be of
+// any use, as of two sessions, for which Student's factor is 12.7.
+func (e *SessionEffect) vague() bool {
+	return e.CI.OK && (e.CI.Hi-e.CI.Lo)/2 > math.Log(vagueFactor) && !e.CI.Excludes(0)
+}
+
+// wide says how many sessions would do where the interval is vague.
+func (e *SessionEffect) wide() string {
+	if !e.vague() || !e.S2.OK {
+		return ""
+	}
+	text := fmt.Sprintf("%d sessions give no useful interval", e.N)
+	n, err := stats.SessionsWithin(math.Log(usefulFactor), e.S2.V, stats.Level)
+	if err != nil || !n.OK {
+		return text + fmt.Sprintf(", nor would %d", manyOf)
+	}
+	return text + fmt.Sprintf("; with this scatter %.0f would put it within a factor of %d", n.V, usefulFactor)
+}
+
 func (e *SessionEffect) judge(what string, s size, family int) {
 	const alpha = 1 - stats.Level
 	text := func(kind stats.VerdictKind, format string, args ...any) {
@@ -207,6 +233,8 @@ func (e *SessionEffect) judge(what string, s size, family int) {
 		text(stats.HigherVerdict, "higher %s (%s, 95%% %s over %d sessions, p_adj %s)", what, s.mean, s.interval, e.N, stats.FormatP(e.PAdj.V))
 	case e.P.V < alpha:
 		text(stats.NotResolved, "not resolved after Holm over %d comparisons (%s, p %s, p_adj %s)", family, s.mean, stats.FormatP(e.P.V), stats.FormatP(e.PAdj.V))
+	case s.interval == "" && e.wide() != "":
+		text(stats.NotResolved, "not resolved: %s; %s", s.mean, e.wide())
 	default:
 		text(stats.NotResolved, "not resolved: %s, 95%% %s over %d sessions", s.mean, s.interval, e.N)
 	}

@@ -14,7 +14,7 @@ const sessionsLegend = "Each session: n rounds, the Hodges–Lehmann ratio of it
 	"mean: over the sessions, of the logarithms, ± Student's factor × √(S²/sessions), p_adj by Student's test (both if normal) after Holm over the comparisons of one metric in one table."
 
 const levelsLegend = "Kalibera and Jones (2013): sd of rounds and of sessions are √T² of the logarithms, so about shares; of the spread by the jackknife, which is rough below 20 rounds. " +
-	"T² < 0: sessions add no variance that can be detected. Next time: the rounds in a session that are best by the costs, and the sessions, never fewer than 5, in which an effect as large as the observed one would be found with a power of 0.8; " +
+	"T² < 0: sessions add no variance that can be detected. Next time: the rounds in a session that are best by the costs, and the sessions, never fewer than 5, in which the effect of -effect (a median change of 1%, an sd ratio of 1.2) would be found with a power of 0.8; " +
 	"where T² < 0 the rounds that 5 sessions need for it; for the spread never fewer than 6 rounds. Below 6 rounds a session has no interval of its own."
 
 // view makes the texts of sessions.
@@ -153,10 +153,13 @@ func (t *SessionTable) means(c *SessionContrast) []string {
 	if mean.OK {
 		change = f.change(c.Difference, mean.V, ci)
 	}
-	if ci.OK {
+	if ci.OK && (c.Difference || !c.Median.vague()) {
 		interval = f.changes(c.Difference, ci)
 	}
 	ratio, ratioCI := c.ratios()
+	if c.Spread.vague() {
+		ratioCI = stats.Interval{}
+	}
 	return []string{change, interval, adjusted(c.Median.PAdj), ratioOf(ratio), ratiosOf(ratioCI), adjusted(c.Spread.PAdj)}
 }
 

@@ -16,7 +16,7 @@ func (b *maker) suites(tables []built) ([]SuiteClaim, error) {
 		t := &tables[i]
 		for j := range t.Contrasts {
 			c := &t.Contrasts[j]
-			if c.Control {
+			if !c.judged() {
 				continue
 			}
 			key := strings.Join([]string{t.Condition, c.X, c.Y}, "\x00")
@@ -109,6 +109,9 @@ func suiteOf(ms []suiteMember, modes int) (SuiteClaim, error) {
 	for i, m := range ms {
 		name := m.table.Name() + ": " + m.table.Metric.Name
 		s.Workloads = append(s.Workloads, name)
+		if m.contrast.levelOpen() {
+			s.levels = append(s.levels, name)
+		}
 		pairs[i] = stats.Pair{Name: name, X: m.table.sample(m.contrast.Row).in(blocks), Y: m.table.sample(m.contrast.Base).in(blocks)}
 		for _, b := range m.table.sample(m.contrast.Row).blocks {
 			all[b] = true

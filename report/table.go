@@ -48,6 +48,9 @@ type Options struct {
 	Equivalence [2]float64
 	// FailOn are the bounds that comparisons are held to: see Document.Gates.
 	FailOn []Bound
+	// Target is the effect that the notes of the document say the rounds for; of
+	// several sessions the zero value is DefaultTarget.
+	Target Target
 	// Manifest is that of the result folder; nil for figures taken elsewhere.
 	Manifest *harness.Manifest
 	// MaxIterations is how many pooled iterations are kept exactly; 0: the
@@ -220,6 +223,9 @@ func (b *maker) plain() []Table {
 }
 
 func (d *Data) build(opts Options) (*maker, error) {
+	if !d.HasMetric(opts.Metrics) {
+		opts.Metrics = nil // the usual ones, and not none
+	}
 	b := &maker{data: d, opts: opts, factors: opts.modeFactors(), sides: opts.Sides, baseline: opts.Baseline}
 	if b.baseline == "" && len(d.treatments) > 0 {
 		b.baseline = d.treatments[0].mode

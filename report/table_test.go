@@ -140,7 +140,7 @@ func TestSelect(t *testing.T) {
 		{"default", Options{}, "wall"},
 		{"all", Options{All: true}, "user,p99 latency,wall,constant"},
 		{"regexp", Options{Metrics: re("^p9", "^us")}, "user,p99 latency"},
-		{"regexp of nothing", Options{Metrics: re("nope")}, ""},
+		{"regexp of nothing", Options{Metrics: re("nope")}, "wall"},
 		{"topk", Options{TopK: 2}, "p99 latency,user"},
 		{"topk without the constant", Options{TopK: 9}, "p99 latency,user,wall"},
 		{"both", Options{TopK: 1, Metrics: re("wall|user")}, "user"},

@@ -17,7 +17,7 @@ func heading(m metric.Metric, unit string) string {
 		return "no values"
 	}
 	s := m.Name
-	if unit != "" {
+	if unit != "" && !strings.HasSuffix(s, " "+unit) && s != unit {
 		s += ", " + unit
 	}
 	if m.Better != metric.Unknown {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"goset/internal/texttab"
@@ -35,9 +36,26 @@ func (p *textInk) grid(g *grid) {
 		for len(cols) > 0 {
 			n := p.fit(cols, width)
 			p.chunk(head, labels, cols[:n])
-			cols = cols[n:]
+			cols = continued(cols, n)
 		}
 	}
+}
+
+// continued are the columns from n on. Those that are parted from the one that
+// they belong to are headed by its name too.
+func continued(cols []textColumn, n int) []textColumn {
+	rest := slices.Clone(cols[n:])
+	owner := n - 1
+	for owner > 0 && cols[owner].joined {
+		owner--
+	}
+	for i := range rest {
+		if !rest[i].joined || rest[i].head[0] == "" {
+			break
+		}
+		rest[i].head = append(slices.Clone(cols[owner].head), rest[i].head...)
+	}
+	return rest
 }
 
 // textColumn is a column with its heading, of one line or several.

@@ -93,7 +93,7 @@ func (s *Stopper) table(b *maker, t *built, widest *reached) bool {
 		}
 	}
 	if s.until.SDRatio > 0 {
-		for _, p := range b.pairs(&t.Table) {
+		for _, p := range b.pairs(t) {
 			half, ok := b.ratioWidth(t, p)
 			if !ok || half > s.until.SDRatio {
 				return false

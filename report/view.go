@@ -65,13 +65,20 @@ func claimTone(claim bool) tone {
 // view makes the texts of a document.
 func (d *Document) view() *view {
 	v := &view{title: cmp.Or(d.Title, d.Experiment), lines: d.lead()}
+	if d.GateBasis != "" {
+		v.gates = append(v.gates, viewLine{Text: d.GateBasis})
+	}
 	for i := range d.Gates {
 		v.gates = append(v.gates, viewLine{Text: d.Gates[i].Text, Tone: map[GateStatus]tone{GateFailed: alarm, GateUnresolved: cautious}[d.Gates[i].Status]})
 	}
 	if len(d.Tables) == 0 {
 		return v
 	}
-	v.parts, v.legend, v.modes, v.scope = partsOf(d.Tables), legend(d.Tables, true), d.Modes, d.Scope
+	if p, ok := d.summary(); ok {
+		v.parts = append(v.parts, p)
+	}
+	v.parts = append(v.parts, partsOf(d.Tables)...)
+	v.legend, v.modes, v.scope = legend(d.Tables, true), d.Modes, d.Scope
 	if d.unchecked() {
 		v.unchecked = d.SelfCheck.Text
 	}

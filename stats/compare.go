@@ -16,6 +16,10 @@ type Options struct {
 	// Equivalence bounds the sd ratio that counts as the same, as {0.8, 1.25};
 	// the zero value claims no equivalence.
 	Equivalence [2]float64
+	// Family is the number of comparisons that Adjust will correct for, where it
+	// is known before: WithoutFlagged asks whether the runs that it leaves
+	// could be resolved among them. 0: 1.
+	Family int
 	// Write writes a difference for the verdicts, with its sign and unit, where
 	// there is no ratio; nil: four digits.
 	Write func(float64) string
@@ -61,6 +65,9 @@ type LocationChange struct {
 	MinP       float64 // the smallest p that this design can reach
 	Family     int     // comparisons that PAdj allows for; 0 or 1: none
 	Method     string
+	// SD is of the blocks' differences (of logarithms, but for Difference); where
+	// the samples share no blocks, of the difference of two runs.
+	SD Value
 	// Resolves is the smallest change that this n detects with a power of 0.8,
 	// in the scale of Change; Needs the blocks that the observed one would take.
 	Resolves, Needs Value
@@ -191,7 +198,7 @@ func (c *Comparison) locate(x, y []float64, opt Options) error {
 		l.Method = "Mann–Whitney, " + exactness(c.MannWhitney.Exact)
 		sd = rootSum(sdValue(u), sdValue(v))
 	}
-	l.PAdj = l.P
+	l.PAdj, l.SD = l.P, sd
 	l.plan(sd, min(c.N, c.M), c.Alpha)
 	return nil
 }
@@ -424,7 +431,8 @@ type Sensitivity struct {
 // WithoutFlagged repeats a comparison, of which x, y and opt are those that it
 // was made from, without the flagged runs, and without their whole blocks where
 // it is within blocks, and says only whether a verdict changes: outliers are
-// never dropped from a result. Its verdicts must not have been adjusted yet.
+// never dropped from a result. Its verdicts must not have been adjusted yet. Where
+// too few runs are left for any verdict, none has changed.
 func (all *Comparison) WithoutFlagged(x, y []float64, opt Options) (Sensitivity, error) {
 	dropX, dropY := all.FlaggedX, all.FlaggedY
 	if all.Blocked {
@@ -436,10 +444,13 @@ func (all *Comparison) WithoutFlagged(x, y []float64, opt Options) (Sensitivity,
 	if err != nil {
 		return Sensitivity{}, err
 	}
-	s := Sensitivity{Dropped: len(dropX), LocationChanges: changes(all.Location.Verdict, kept.Location.Verdict),
-		SpreadChanges: changes(all.Spread.Verdict, kept.Spread.Verdict)}
+	s := Sensitivity{Dropped: len(dropX)}
 	if !all.Blocked {
 		s.Dropped += len(dropY)
+	}
+	if cannotResolve(min(kept.N, kept.M), opt.Family, all.Alpha, kept.Blocked) == "" {
+		s.LocationChanges = changes(all.Location.Verdict, kept.Location.Verdict)
+		s.SpreadChanges = changes(all.Spread.Verdict, kept.Spread.Verdict)
 	}
 	return s, nil
 }

@@ -145,15 +145,51 @@ func TestAdjustIsHolmPerKind(t *testing.T) {
 	}
 }
 
-func TestAdjustSaysWhereNIsTooSmall(t *testing.T) {
-	c, err := Compare(normal(1, 6, 1), normal(2, 6, 1), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := c
-	Adjust([]*Comparison{&c, &d})
-	if !slices.ContainsFunc(c.Notes, func(s string) bool { return strings.Contains(s, "n = 6 too small for 2 comparisons") }) {
-		t.Errorf("notes %q do not say that 2/2⁶ × 2 > 0.05", c.Notes)
+// TestTooFewRoundsForAFamily holds that what no outcome could resolve is not
+// said to be resolvable, however large the effect.
+func TestTooFewRoundsForAFamily(t *testing.T) {
+	for _, tt := range []struct {
+		n, size   int
+		unblocked bool
+		want      string // "": something can be resolved
+	}{
+		{6, 1, false, ""},
+		{6, 2, false, "6 rounds cannot resolve anything among 2 comparisons; take 7 or more"},
+		{7, 2, false, ""},
+		{7, 4, false, "7 rounds cannot resolve anything among 4 comparisons; take 8 or more"},
+		{8, 6, false, ""},
+		{10, 25, false, ""},
+		{10, 26, false, "10 rounds cannot resolve anything among 26 comparisons; take 11 or more"},
+		{6, 2, true, ""}, // 2/C(12, 6)
+		{6, 24, true, "6 runs cannot resolve anything among 24 comparisons; take 7 or more"},
+	} {
+		y := normal(2, tt.n, 1)
+		var family []*Comparison
+		for range tt.size {
+			c, err := Compare(plus(normal(1, tt.n, 40), 500), y, Options{Unblocked: tt.unblocked})
+			if err != nil {
+				t.Fatal(err)
+			}
+			family = append(family, &c)
+		}
+		Adjust(family)
+		c := family[0]
+		if got := CannotResolve(tt.n, tt.size, !tt.unblocked); got != tt.want {
+			t.Errorf("n = %d, %d comparisons: %q, want %q", tt.n, tt.size, got, tt.want)
+		}
+		v := c.Location.Verdict
+		switch {
+		case tt.want == "" && (!v.Claims() || !c.Location.Resolves.OK || !c.Spread.Resolves.OK):
+			t.Errorf("n = %d, %d comparisons: a shift of 500 sds is %q; resolves %+v, %+v", tt.n, tt.size, v.Text, c.Location.Resolves, c.Spread.Resolves)
+		case tt.want != "" && (v.Kind != NoClaim || v.Text != "no claim: "+tt.want || c.Spread.Verdict.Kind != NoClaim):
+			t.Errorf("n = %d, %d comparisons: verdicts %q and %q", tt.n, tt.size, v.Text, c.Spread.Verdict.Text)
+		case tt.want != "" && (c.Location.Resolves.OK || c.Spread.Resolves.OK):
+			t.Errorf("n = %d, %d comparisons: said to resolve %+v and sd ratios %+v", tt.n, tt.size, c.Location.Resolves, c.Spread.Resolves)
+		}
+		least := float64(RoundsForFamily(tt.size, c.Alpha, c.Blocked))
+		if c.Location.Needs.OK && c.Location.Needs.V < least && tt.size > 1 || c.Spread.Needs.OK && c.Spread.Needs.V < least && tt.size > 1 {
+			t.Errorf("n = %d, %d comparisons: would need %v and %v, less than the %v of Holm", tt.n, tt.size, c.Location.Needs.V, c.Spread.Needs.V, least)
+		}
 	}
 }
 
@@ -190,6 +226,63 @@ func TestSensitivitySeesASingleRun(t *testing.T) {
 	}
 	if s.Dropped != 1 {
 		t.Errorf("%d blocks left out, want the one that is flagged", s.Dropped)
+	}
+}
+
+// TestSensitivityNeedsRunsForAVerdict: what could not be resolved without the
+// flagged runs, whatever their values, is no changed verdict.
+func TestSensitivityNeedsRunsForAVerdict(t *testing.T) {
+	y := []float64{100, 101, 102, 103, 104, 105, 106, 107}
+	x := []float64{201, 199, 204, 203, 205, 202, 206, 300} // block 8 is flagged
+	for family, want := range map[int]bool{0: false, 1: false, 4: false} {
+		all, err := Compare(x, y, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := all.WithoutFlagged(x, y, Options{Family: family})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Dropped != 1 || s.LocationChanges != want {
+			t.Errorf("family of %d: %+v", family, s)
+		}
+	}
+	// Six rounds, of which four are left.
+	x, y = []float64{10.1, 10.2, 10.3, 10.4, 19, 21}, []float64{5, 5.1, 5.2, 5.3, 5.4, 5.5}
+	all, err := Compare(x, y, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := all.WithoutFlagged(x, y, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !all.Location.Verdict.Claims() || s.Dropped == 0 || s.LocationChanges || s.SpreadChanges {
+		t.Errorf("%q, without the flagged runs %+v", all.Location.Verdict.Text, s)
+	}
+}
+
+// TestOutliersOfRoundedValues: a value beside the one that half of all have is
+// no outlier for being rounded to the next.
+func TestOutliersOfRoundedValues(t *testing.T) {
+	for name, tt := range map[string]struct {
+		xs   []float64
+		want []int
+	}{
+		"none":                       {nil, nil},
+		"one":                        {[]float64{3}, nil},
+		"two":                        {[]float64{3, 4}, nil},
+		"all but one":                {[]float64{10, 10, 10, 10, 10, 10, 11}, nil},
+		"one step to both sides":     {[]float64{10, 10, 10, 10, 10, 9, 11, 10}, nil},
+		"one far off":                {[]float64{10, 10, 10, 10, 10, 9, 11, 50}, []int{7}},
+		"tenths":                     {[]float64{0.3, 0.3, 0.3, 0.3, 0.2, 0.4, 0.1 + 0.2}, nil},
+		"not rounded, one far off":   {[]float64{10.1, 10.23, 10.37, 10.41, 9.87, 9.9, 11, 50}, []int{7}},
+		"half tied, MAD of one step": {[]float64{10, 10, 10, 10, 11, 11, 11, 12, 12}, nil},
+	} {
+		got, err := FindOutliers(tt.xs)
+		if err != nil || !slices.Equal(got.Flagged, tt.want) {
+			t.Errorf("%s: flagged %v, want %v (%v)", name, got.Flagged, tt.want, err)
+		}
 	}
 }
 

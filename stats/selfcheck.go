@@ -1,5 +1,11 @@
 package stats
 
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
 // SelfCheck is the noise floor of a machine, from a mode that was run twice
 // inside the same blocks (A/A).
 type SelfCheck struct {
@@ -63,4 +69,27 @@ func CheckSelf(x, y []float64, splits int, opt Options) (SelfCheck, error) {
 		}
 	}
 	return s, nil
+}
+
+// RateInterval is the exact interval (Clopper and Pearson, Biometrika 26 (1934)
+// 404) of the probability of something that happened k times in n.
+func RateInterval(k, n int, conf float64) (Interval, error) {
+	if err := checkConf(conf); err != nil {
+		return Interval{}, err
+	}
+	if n < 0 || k < 0 || k > n {
+		return Interval{}, &ArgumentError{Name: "count", Rule: fmt.Sprintf("from 0 to the number of trials, %d", n), Got: float64(k)}
+	}
+	if n == 0 {
+		return noInterval("no trials"), nil
+	}
+	tail := (1 - conf) / 2
+	lo, hi := 0.0, 1.0
+	if k > 0 {
+		lo = distuv.Beta{Alpha: float64(k), Beta: float64(n - k + 1)}.Quantile(tail)
+	}
+	if k < n {
+		hi = distuv.Beta{Alpha: float64(k + 1), Beta: float64(n - k)}.Quantile(1 - tail)
+	}
+	return interval(lo, hi, conf), nil
 }

@@ -259,3 +259,20 @@ func RequiredRuns(effect, t2 float64, sessions int, alpha, power float64) (Value
 	}
 	return v, nil
 }
+
+// SessionsWithin is the smallest number of sessions, two or more, whose interval
+// of the mean, t·√(S²/s), is within half of it on each side.
+func SessionsWithin(half, s2, conf float64) (Value, error) {
+	if err := checkConf(conf); err != nil {
+		return Value{}, err
+	}
+	if !(half > 0) || !(s2 >= 0) || math.IsInf(s2, 0) {
+		return Value{}, &ArgumentError{Name: "half width", Rule: "above 0, with a variance of 0 or more", Got: half}
+	}
+	for n := 2; n <= manyRounds; n++ {
+		if studentQuantile(1-(1-conf)/2, float64(n-1))*math.Sqrt(s2/float64(n)) <= half {
+			return defined(float64(n)), nil
+		}
+	}
+	return undefined("more than %d sessions", manyRounds), nil
+}

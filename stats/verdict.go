@@ -19,6 +19,7 @@ const (
 	EquivalentVerdict  VerdictKind = "equivalent"
 	NoClaim            VerdictKind = "no claim"      // too few runs for any
 	DeterministicEqual VerdictKind = "deterministic" // nothing varies on either side
+	NotJudged          VerdictKind = "not judged"    // one thing on both sides: it is known that nothing differs
 )
 
 // Verdict is a finding in words, with the numbers behind it.
@@ -43,6 +44,8 @@ func Adjust(family []*Comparison) {
 	for i, c := range family {
 		c.Location.PAdj, c.Location.Family = location[i], sizeL
 		c.Spread.PAdj, c.Spread.Family = spread[i], sizeS
+		c.confine(&c.Location.Resolves, &c.Location.Needs, sizeL)
+		c.confine(&c.Spread.Resolves, &c.Spread.Needs, sizeS)
 		c.noteFamily("median", c.Location.P, c.Location.MinP, sizeL)
 		c.noteFamily("spread", c.Spread.P, c.Spread.MinP, sizeS)
 		c.judge()
@@ -59,9 +62,11 @@ func countDefined(p []Value) int {
 	return n
 }
 
-// noteFamily says where even the smallest attainable p cannot pass Holm.
+// noteFamily says where even the smallest attainable p cannot pass Holm though
+// so many rounds could: ties leave some of them out. Where no outcome could, the
+// verdict says it.
 func (c *Comparison) noteFamily(what string, p Value, minP float64, size int) {
-	if !p.OK || size < 2 || minP*float64(size) <= c.Alpha*(1+1e-9) {
+	if !p.OK || size < 2 || passesHolm(minP, size, c.Alpha) || cannotResolve(min(c.N, c.M), size, c.Alpha, c.Blocked) != "" {
 		return
 	}
 	note := fmt.Sprintf("%s: n = %d too small for %d comparisons (smallest attainable p %s)", what, min(c.N, c.M), size, FormatP(minP))
@@ -75,19 +80,28 @@ func (c *Comparison) judge() {
 	c.Spread.Verdict = c.spreadVerdict()
 }
 
-func (c *Comparison) tooFew() (Verdict, bool) {
+// tooFew is the verdict where no outcome of so many rounds could be resolved
+// among the comparisons of a family.
+func (c *Comparison) tooFew(family int) (Verdict, bool) {
 	n := min(c.N, c.M)
-	if n >= minClaims {
+	if n < minClaims {
+		return Verdict{NoClaim, fmt.Sprintf("no claim: n = %d, %d rounds or more needed", n, RoundsForFamily(family, c.Alpha, c.Blocked))}, true
+	}
+	if family < 2 {
 		return Verdict{}, false
 	}
-	return Verdict{NoClaim, fmt.Sprintf("no claim: n = %d, %s", n, "6 rounds or more needed")}, true
+	why := cannotResolve(n, family, c.Alpha, c.Blocked)
+	return Verdict{NoClaim, "no claim: " + why}, why != ""
 }
 
 func (c *Comparison) locationVerdict() Verdict {
-	if v, few := c.tooFew(); few {
+	l := &c.Location
+	if c.isEqual() {
+		return Verdict{DeterministicEqual, "equal: every value is the same on both sides"}
+	}
+	if v, few := c.tooFew(l.Family); few {
 		return v
 	}
-	l := &c.Location
 	if !l.P.OK || !l.PAdj.OK || !l.Change.OK {
 		return Verdict{NotResolved, "not resolved: " + firstReason(l.P, l.PAdj, l.Change)}
 	}
@@ -108,6 +122,11 @@ func (c *Comparison) locationVerdict() Verdict {
 	}
 }
 
+// isEqual says that all values of both sides are the same.
+func (c *Comparison) isEqual() bool {
+	return c.SDX.OK && c.SDY.OK && c.SDX.V == 0 && c.SDY.V == 0 && c.MedianX.OK && c.MedianY.OK && c.MedianX.V == c.MedianY.V
+}
+
 func firstReason(values ...Value) string {
 	for _, v := range values {
 		if !v.OK {
@@ -125,12 +144,7 @@ func afterHolm(p, adjusted float64, family int) Verdict {
 func (l *LocationChange) floor() float64 { return l.MinP * float64(max(1, l.Family)) }
 func (s *SpreadChange) floor() float64   { return s.MinP * float64(max(1, s.Family)) }
 
-func (c *Comparison) rounds() string {
-	if c.Blocked {
-		return "rounds"
-	}
-	return "runs"
-}
+func (c *Comparison) rounds() string { return roundsNoun(c.Blocked) }
 
 // format writes a change in its scale.
 func (l *LocationChange) format(v float64) string {
@@ -192,7 +206,7 @@ func (c *Comparison) spreadVerdict() Verdict {
 	if c.SDX.OK && c.SDY.OK && c.SDX.V == 0 && c.SDY.V == 0 {
 		return Verdict{DeterministicEqual, "deterministic: no spread on either side"}
 	}
-	if v, few := c.tooFew(); few {
+	if v, few := c.tooFew(s.Family); few {
 		return v
 	}
 	if !s.P.OK || !s.PAdj.OK {

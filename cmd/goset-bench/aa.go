@@ -55,6 +55,7 @@ then something other than the mode moves the runs.`,
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "result folder; default: a new one below -results")
 	cmd.Flags().IntVar(&f.splits, "splits", 0, "random splits for the false-positive rate; 0: 200")
 	f.table.add(cmd.Flags())
+	f.table.addEffect(cmd.Flags())
 	return cmd
 }
 
@@ -62,6 +63,9 @@ then something other than the mode moves the runs.`,
 func (a *app) aaRun(cmd *cobra.Command, name string, f *aaFlags) error {
 	prefs, err := readPreferences(cmd.Flags())
 	if err != nil {
+		return err
+	}
+	if err := f.table.choose(&report.Options{}); err != nil {
 		return err
 	}
 	src, err := findSource(name)

@@ -3,9 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/pflag"
 
+	"goset/harness"
+	"goset/internal/cli"
 	"goset/report"
 )
 
@@ -33,6 +36,24 @@ func (f *gateFlags) bounds() ([]report.Bound, error) {
 	return out, nil
 }
 
+// checkBounds refuses before the first run what no metric of the experiment can
+// be called, and warns where only the runs can tell.
+func (w *work) checkBounds(e *harness.Experiment, f *tableFlags) error {
+	bounds, err := f.gate.bounds()
+	if err != nil {
+		return err
+	}
+	unknown, known, open := report.CheckBounds(e, bounds)
+	for _, name := range unknown {
+		text := fmt.Sprintf("-fail-on %q: no metric is known by that name%s; known are %s", name, cli.Nearest(name, known), strings.Join(known, ", "))
+		if !open {
+			return usagef("cannot use %s", text)
+		}
+		w.say("warning: " + text + ", and what else the runs print")
+	}
+	return nil
+}
+
 // gateError is what -fail-on found.
 type gateError struct{ text string }
 
@@ -45,6 +66,9 @@ func isGate(err error) bool {
 
 // judge turns the judgement of the bounds into an exit code.
 func (f *gateFlags) judge(doc *report.Document) error {
+	if doc.GateFault != nil {
+		return failed(doc.GateFault)
+	}
 	broken, open := 0, 0
 	for i := range doc.Gates {
 		switch doc.Gates[i].Status {
@@ -56,7 +80,7 @@ func (f *gateFlags) judge(doc *report.Document) error {
 	}
 	switch {
 	case broken > 0:
-		return &exitError{exitWorse, &gateError{fmt.Sprintf("%d of %d comparisons are beyond their bound", broken, len(doc.Gates))}}
+		return &exitError{exitWorse, &gateError{fmt.Sprintf("%d of %d comparisons are beyond their bound, each by its own 95%% interval", broken, len(doc.Gates))}}
 	case open > 0 && f.strict:
 		return &exitError{exitUnresolved, &gateError{fmt.Sprintf("%d of %d comparisons cannot be told from their bound: more runs, or a quieter machine", open, len(doc.Gates))}}
 	}

@@ -75,6 +75,11 @@ func (a *app) plan(cmd *cobra.Command, name string, set []string, runs string) e
 		return err
 	}
 	here.unlisted, here.left = unlisted, left
+	few, err := report.Planned(e, p)
+	if err != nil {
+		return failed(err)
+	}
+	here.few = few
 	out := bufio.NewWriter(a.stdout)
 	if err := printPlan(out, e, p, here, runs); err != nil {
 		return err
@@ -98,6 +103,7 @@ type limits struct {
 	doubts         doubts
 	left           []string // which treatments are left out
 	allowed        cpulist.Set
+	few            string // why so many rounds resolve nothing; "": they could
 }
 
 // limitsOf asks this machine about everything that an experiment needs of it.
@@ -228,10 +234,18 @@ func printPlan(out *bufio.Writer, e *harness.Experiment, p *harness.Plan, here l
 	for _, text := range here.doubts.warnings {
 		fmt.Fprintf(out, "warning: %s\n", text)
 	}
+	if here.few != "" {
+		fmt.Fprintln(out, fewRounds(here.few))
+	}
 	if runs == "text" {
 		return unprinted(p.WriteText(out))
 	}
 	return nil
+}
+
+// fewRounds warns of a plan whose outcome is known before it.
+func fewRounds(why string) string {
+	return "warning: " + why + " (plan.runs, or -runs); 10 or more are advised for claims about spread"
 }
 
 func unprinted(err error) error {

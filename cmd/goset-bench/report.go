@@ -56,6 +56,10 @@ a mode for each command, samples of criterion that of their folder ("base",
 of them together, as perf stat -r and criterion's estimates.json do, is refused. A
 line that looks like a result and cannot be read is counted and shown.
 
+-effect 1% says how many rounds it takes to find a change of the median by 1%,
+-effect 'sd 20%' to find sds that differ by a factor of 1.2; of several folders,
+how many rounds and sessions (those two unless asked).
+
 -rules prints Hoefler and Belli's twelve rules for reporting measurements, each
 with pass, fail or not applicable and the reason.`,
 		ValidArgsFunction: completeResults,
@@ -66,6 +70,7 @@ with pass, fail or not applicable and the reason.`,
 	}
 	f.table.add(cmd.Flags())
 	f.table.gate.add(cmd.Flags())
+	f.table.addEffect(cmd.Flags())
 	cmd.Flags().StringVar(&f.format, "format", "text", formats)
 	cmd.Flags().StringVar(&f.plots, "plots", "", "write every plot as SVG and PNG into this folder")
 	cmd.Flags().BoolVar(&f.write, "write", false, "write the derived files of the folder anew")
@@ -155,6 +160,9 @@ func (a *app) reprint(cmd *cobra.Command, src report.Source, opt report.Options,
 		return failed(err)
 	}
 	f.table.warn(a.stderr, data, opt.Metrics)
+	if cmd.Flags().Changed("metrics") && !data.HasMetric(opt.Metrics) {
+		return usagef("cannot show -metrics %s: no metric here has such a name", strings.Join(f.table.metrics, ","))
+	}
 	if flag := cmd.Flags().Lookup("baseline"); flag.Changed {
 		if opt.Baseline = flag.Value.String(); !data.HasMode(opt.Baseline) {
 			return usagef("cannot compare with -baseline %q: no such mode (there are %s)", opt.Baseline, data.ModeNames())

@@ -18,6 +18,7 @@ import (
 	"goset/harness"
 	"goset/internal/cli"
 	"goset/isolation"
+	"goset/report"
 )
 
 // defaultResults is the folder below which result folders are made.
@@ -154,6 +155,12 @@ func (a *app) runTrial(cmd *cobra.Command, prefs *preferences, src source, t *tr
 	if err := w.admit(e); err != nil {
 		return err
 	}
+	if err := w.warnFew(e, plan); err != nil {
+		return err
+	}
+	if err := w.checkBounds(e, t.table); err != nil {
+		return err
+	}
 	results := prefs.text("results", defaultResults)
 	dir, err := resultFolder(t.output, results, e.Name+t.suffix, time.Now())
 	if err != nil {
@@ -194,6 +201,19 @@ func (w *work) fitted(ctx context.Context, prefs *preferences, src source, set [
 		return src.load(prefs, set, left...)
 	}
 	return e, opt, nil
+}
+
+// warnFew says before the first run that no outcome of so many rounds could be
+// resolved.
+func (w *work) warnFew(e *harness.Experiment, p *harness.Plan) error {
+	why, err := report.Planned(e, p)
+	if err != nil {
+		return failed(err)
+	}
+	if why != "" && !w.progress.quiet {
+		w.say(fewRounds(why))
+	}
+	return nil
 }
 
 // chooseSource tells an experiment from a command behind "--".

@@ -24,6 +24,7 @@ type tableFlags struct {
 	topk    int
 	format  string // of the commands that run; "": text
 	gate    gateFlags
+	effect  string // what to plan for; "": nothing was asked
 }
 
 func (f *tableFlags) add(fs *pflag.FlagSet) {
@@ -76,8 +77,17 @@ func (f *tableFlags) choose(opt *report.Options) error {
 	if opt.Metrics, err = f.check(); err != nil {
 		return err
 	}
+	if f.effect != "" {
+		if opt.Target, err = report.ParseTarget(f.effect); err != nil {
+			return usagef("cannot use -effect: %v", err)
+		}
+	}
 	opt.FailOn, err = f.gate.bounds()
 	return err
+}
+
+func (f *tableFlags) addEffect(fs *pflag.FlagSet) {
+	fs.StringVar(&f.effect, "effect", "", "say how many rounds (and sessions) it takes to find this, as 1% of the median, 'sd 20%', or '1%, sd 20%'")
 }
 
 // prefer fills in what a person prefers and checks all of it; commands that run
@@ -114,6 +124,7 @@ func (f *tableFlags) check() (metrics []*regexp.Regexp, err error) {
 // warn says which of -metrics is the name of no metric there is: the table
 // would lack it in silence. It is no fault: who prefers a metric always has it
 // in config.toml, for experiments without it too.
+// Where none of them is a name, all would be lacking: the usual ones are shown.
 func (f *tableFlags) warn(w io.Writer, data *report.Data, metrics []*regexp.Regexp) {
 	names := data.MetricNames()
 	if len(names) == 0 {
@@ -121,7 +132,7 @@ func (f *tableFlags) warn(w io.Writer, data *report.Data, metrics []*regexp.Rege
 	}
 	for i, re := range metrics {
 		if !slices.ContainsFunc(names, re.MatchString) {
-			fmt.Fprintf(w, "goset-bench: warning: -metrics %q is the name of no metric here%s; -all shows all\n", f.metrics[i], cli.Nearest(f.metrics[i], names))
+			fmt.Fprintf(w, "goset-bench: warning: -metrics %q is the name of no metric here%s; there are %s; -all shows all\n", f.metrics[i], cli.Nearest(f.metrics[i], names), report.SomeNames(names))
 		}
 	}
 }

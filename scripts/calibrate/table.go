@@ -99,12 +99,28 @@ _Italic_ cells are tests below the range: they claim too little, never too much.
 defined at that n.
 `
 
+// splits explains a rate that is no simulated one.
+const splits = `
+## How the splits of goset-bench aa work
+
+%s runs one mode twice in every round and has one comparison of the two. To say how often its tests claim a difference on runs
+like these it makes splits: in every round a coin decides which of the two runs is called the first, and the tests are asked again; of 200 splits
+the share that claims something, before any correction for several tables, is printed with its exact binomial interval (Clopper and
+Pearson). By the split itself nothing differs, so about 5%% are due.
+
+The share is one of these runs, not of the test over all days: n rounds have only 2ⁿ⁻¹ splits that differ, which share every run. At 6 rounds
+these are 32, of which the signed-rank test can claim just one (3.1%%), and the spread test, which takes each side about its own median, may
+claim none or several of them, as one odd run falls. The tables above have the rate over new runs. From 20 rounds on one run decides little;
+a share whose interval lies above 5%% there says that the test claims too much on such runs, and is printed as more than is due.
+`
+
 func write(w io.Writer, c config, results []result) error {
 	var b strings.Builder
 	command := "`go run ./scripts/calibrate`"
 	fmt.Fprintf(&b, preface, command, c.trials, c.seed, standardError(c.trials), lowLevel, highLevel, lowCoverage)
 	section(&b, c, results, "False-positive rate at 0.05", false)
 	section(&b, c, results, "Coverage of 95% intervals", true)
+	fmt.Fprintf(&b, splits, "`goset-bench aa`")
 	_, err := io.WriteString(w, b.String())
 	return err
 }
