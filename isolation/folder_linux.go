@@ -50,6 +50,25 @@ func openFolder(path string, make bool) (*folder, error) {
 	return &folder{fd, abs}, nil
 }
 
+// stateFault says why no journal can be kept in a folder, which need not be there
+// yet; nil: nothing is known against it.
+func stateFault(path string) error {
+	at := path
+	f, err := openFolder(path, false)
+	switch {
+	case err == nil:
+		f.close()
+	case errors.Is(err, fs.ErrNotExist):
+		at = filepath.Dir(path)
+	default:
+		return err
+	}
+	if err := unix.Faccessat(unix.AT_FDCWD, at, unix.W_OK, 0); err != nil {
+		return fmt.Errorf("cannot use state folder %q: %w", path, err)
+	}
+	return nil
+}
+
 // walk opens a folder from the root on, element by element.
 func walk(path string, make bool) (int, error) {
 	const flags = unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC

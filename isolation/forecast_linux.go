@@ -1,6 +1,7 @@
 package isolation
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -13,11 +14,11 @@ import (
 
 // Foresee puts the layers of a mode in force on a rehearsal of this machine, on the
 // CPUs of the run: the same code as a run, up to the start of the task. Nothing is
-// changed, and no lock taken. Layers that [Check] refuses are not in it.
-func Foresee(m Mode, cpus cpulist.Set) (Forecast, error) {
+// changed, and no lock taken. Layers that [CheckIn] refuses are not in it.
+func Foresee(state string, m Mode, cpus cpulist.Set) (Forecast, error) {
 	run := (*Session)(nil).newRun(m, cpus)
 	if os.Geteuid() == 0 {
-		run.unjournaled = nil
+		run.unjournaled = stateFault(cmp.Or(state, DefaultState))
 	}
 	return foresee(run)
 }

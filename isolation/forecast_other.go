@@ -5,4 +5,4 @@ package isolation
 import "goset/cpulist"
 
 // Foresee fails: there is no layer here that changes the machine.
-func Foresee(Mode, cpulist.Set) (Forecast, error) { return nil, noSession() }
+func Foresee(string, Mode, cpulist.Set) (Forecast, error) { return nil, noSession() }

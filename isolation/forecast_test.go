@@ -230,7 +230,7 @@ func TestForecastHere(t *testing.T) {
 	m := Mode{Name: "m", CPUs: task, Cgroup: "true", Memory: "64MiB"}
 	m.Optional = m.BestEffort().Optional
 	before := ownCgroups(t)
-	f, err := Foresee(m, cpus(t, task))
+	f, err := Foresee(t.TempDir(), m, cpus(t, task))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package isolation
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -47,10 +48,22 @@ func (f Findings) states() []LayerState {
 
 // Check says which layers of the mode cannot be held: because this version
 // does not have them, or because this machine or this user lacks something.
-// It changes nothing. No findings: every run of the mode can start.
-func Check(m Mode) Findings {
+// It changes nothing. No findings: every run of the mode can start, where its
+// journal can be kept.
+func Check(m Mode) Findings { return check(m, checkedRun(m)) }
+
+// CheckIn is Check for runs whose journals are kept in a folder; "": DefaultState.
+func CheckIn(state string, m Mode) Findings {
+	run := checkedRun(m)
+	if run.unjournaled == nil {
+		run.unjournaled = stateFault(cmp.Or(state, DefaultState))
+	}
+	return check(m, run)
+}
+
+func check(m Mode, run *applied) Findings {
 	findings := m.missing()
-	_, refused := checkedRun(m).admit()
+	_, refused := run.admit()
 	findings = append(findings, refused...)
 	if m.CPUs != "" {
 		if u := checkCPUs(m); u != nil {

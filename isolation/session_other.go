@@ -60,6 +60,8 @@ func LockedBy(string) (string, error) { return "", noSession() }
 // Guard fails: there is nothing to guard.
 func Guard(string, string, io.Reader, io.Writer, func(string)) error { return noSession() }
 
+func stateFault(string) error { return nil }
+
 func noSession() error {
 	return fmt.Errorf("%s has none of the layers that change the machine: %w", runtime.GOOS, errors.ErrUnsupported)
 }

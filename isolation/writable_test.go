@@ -263,3 +263,19 @@ func TestCaveats(t *testing.T) {
 		t.Errorf("with a shield: %+v", c)
 	}
 }
+
+// A journal needs a folder that can be written, or made.
+func TestStateFault(t *testing.T) {
+	dir := t.TempDir()
+	for _, test := range []struct {
+		path string
+		good bool
+	}{{dir, true}, {filepath.Join(dir, "new"), true}, {filepath.Join(dir, "no", "where"), false}, {"/proc/self/x", false}} {
+		if err := stateFault(test.path); (err == nil) != test.good || err != nil && !strings.Contains(err.Error(), test.path) {
+			t.Errorf("%s: %v", test.path, err)
+		}
+	}
+	if names, err := os.ReadDir(dir); err != nil || len(names) != 0 {
+		t.Errorf("asking made %v, %v", names, err)
+	}
+}

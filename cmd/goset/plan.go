@@ -85,7 +85,7 @@ func (t *task) foresee(ctx context.Context) (*planReport, error) {
 	if t.opt.bestEffort {
 		t.mode = t.mode.BestEffort()
 	}
-	t.findings = check(t.mode)
+	t.findings = check(t.opt.state, t.mode)
 	for _, u := range t.findings {
 		r.Refused = append(r.Refused, layerReport{Layer: u.Layer, Reason: u.Reason, Hint: inFlags(u.Hint)})
 	}
@@ -129,7 +129,7 @@ func (t *task) pick(ctx context.Context) error {
 
 // rehearse fills in what the layers would do.
 func (t *task) rehearse(r *planReport) error {
-	forecast, err := isolation.Foresee(t.mode, t.selection.Set)
+	forecast, err := isolation.Foresee(t.opt.state, t.mode, t.selection.Set)
 	if err != nil {
 		return err
 	}

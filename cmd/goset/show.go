@@ -212,7 +212,7 @@ func (a *app) addLocal(m *machine) {
 	m.undo = (&isolation.StaleError{State: a.opt.state, Tool: tool}).Undo()
 	for _, mode := range everyLayer() {
 		layer := layerReport{Layer: mode.Name, Available: true}
-		for _, f := range isolation.Check(mode) {
+		for _, f := range isolation.CheckIn(a.opt.state, mode) {
 			if f.Layer != layer.Layer {
 				continue // of what it stands on
 			}

@@ -127,7 +127,7 @@ func (t *task) admit() error {
 	if t.opt.bestEffort {
 		t.mode = t.mode.BestEffort()
 	}
-	t.findings = check(t.mode)
+	t.findings = check(t.opt.state, t.mode)
 	if f := t.findings.Refused(); len(f) > 0 {
 		return fmt.Errorf("cannot run %q here:\n%s%s", t.argv[0], refused(f), wayOut(t.findings))
 	}
@@ -165,12 +165,12 @@ func (t *task) choose(ctx context.Context) error {
 
 // check asks about the layers of a mode. Where the CPUs are yet to be chosen,
 // the ranking says better whether they can be had.
-func check(m isolation.Mode) isolation.Findings {
+func check(state string, m isolation.Mode) isolation.Findings {
 	if m.CPUs != "" {
-		return isolation.Check(m)
+		return isolation.CheckIn(state, m)
 	}
 	m.CPUs = "quietest"
-	return slices.DeleteFunc(isolation.Check(m), func(u *isolation.Unsupported) bool { return u.Layer == "cpus" })
+	return slices.DeleteFunc(isolation.CheckIn(state, m), func(u *isolation.Unsupported) bool { return u.Layer == "cpus" })
 }
 
 // take takes CPUs that were named. What they counted since boot is for the
