@@ -22,9 +22,6 @@ func kernels() []string {
 // newest is the start of the release of a kernel that only some scenarios run on.
 const newest = "7"
 
-// further are all of those.
-func further() []string { return []string{"6.18", newest} }
-
 // onKernels runs a scenario's steps on a guest of each kernel.
 func onKernels(t *testing.T, machine func(kernel string) vmtest.Machine, steps func(t *testing.T, g *vmtest.Guest)) {
 	for _, kernel := range kernels() {

@@ -11,6 +11,9 @@ import (
 	"goset/internal/vmtest"
 )
 
+// further are the starts of the releases of kernels that only some scenarios run on.
+func further() []string { return []string{"6.18", newest} }
+
 // onFurtherToo is onKernels, and the further kernels that could be fetched.
 func onFurtherToo(t *testing.T, machine func(kernel string) vmtest.Machine, steps func(t *testing.T, g *vmtest.Guest)) {
 	onKernels(t, machine, steps)
