@@ -30,6 +30,7 @@ var tools = map[string]func(args []string) error{
 	"addr":     addr,
 	"without":  without,
 	"gap":      gap,
+	"fifo":     fifo,
 	"mask":     mask,
 	"guards":   printGuards,
 	"filtered": filtered,

@@ -34,7 +34,7 @@ func TestSignals(t *testing.T) {
 				g.Same(before)
 			})
 		}
-		for _, signal := range []string{"SEGV", "KILL", "TERM"} {
+		for _, signal := range []string{"INT", "TERM", "HUP", "QUIT", "PIPE", "USR1", "SEGV", "KILL"} {
 			t.Run("task "+signal, func(t *testing.T) {
 				g := g.On(t)
 				b, argv := prepare(g, goset)
@@ -172,13 +172,34 @@ func TestTwoAtOnce(t *testing.T) {
 	refused(g, "cpus = \"4\"\nsteer = true\n", "lock", fmt.Sprint(b.proc.PID))
 	holds(t, b.done(), "cgroup", "steer")
 
-	name := "/tmp/inner"
-	g.Write(name+"/inner.toml", strings.Replace(experiment(name, "nice = -1\n"), `["/vm/bin/agent", "hold", "`+name+`"]`, `["/bin/echo", "1 s"]`, 1))
-	g.Write(name+"/outer.toml", strings.Replace(experiment(name, goset), `["/vm/bin/agent", "hold", "`+name+`"]`,
-		`["/vm/bin/goset-bench", "run", "`+name+`/inner.toml", "-quiet", "-o", "`+name+`/in"]`, 1))
-	if r := g.Run("goset-bench", "run", name+"/outer.toml", "-quiet", "-o", name+"/out"); r.Exit != 0 {
-		t.Errorf("exit %d of one inside the other\n%s%s", r.Exit, r.Stdout, r.Stderr)
+	// One inside the other, of either command.
+	experiments := func(inner, outer string) []string {
+		name := g.Get("mktemp -d /tmp/inner.XXXXXX")
+		g.Write(name+"/inner.toml", strings.Replace(experiment(name, inner), `["/vm/bin/agent", "hold", "`+name+`"]`, `["/bin/echo", "1 s"]`, 1))
+		g.Write(name+"/outer.toml", strings.Replace(experiment(name, goset), `["/vm/bin/agent", "hold", "`+name+`"]`, outer, 1))
+		g.Sh("sed -i s:NAME:" + name + ": " + name + "/outer.toml")
+		return []string{"goset-bench", "run", name + "/outer.toml", "-quiet", "-o", name + "/out"}
 	}
+	for what, argv := range map[string][]string{
+		"goset-bench in goset-bench": experiments("nice = -1\n", `["/vm/bin/goset-bench", "run", "NAME/inner.toml", "-quiet", "-o", "NAME/in"]`),
+		"goset in goset-bench":       experiments("", `["/vm/bin/goset", "-nice", "-1", "-quiet", "--", "/bin/echo", "1 s"]`),
+		"goset in goset":             {"goset", "-cpus", "2,4", "-cgroup", "-quiet", "--", "goset", "-cpus", "4", "-nice", "-1", "-quiet", "--", "true"},
+	} {
+		if r := g.Run(argv...); r.Exit != 0 {
+			t.Errorf("%s: exit %d\n%s%s", what, r.Exit, r.Stdout, r.Stderr)
+		}
+		gone(g)
+		g.Same(before)
+	}
+	// And two of goset side by side.
+	first := g.Start("goset", "-cpus", "2", "-cgroup", "-quiet", "--", "agent", "hold", "/tmp/first")
+	g.Until("[ -e /tmp/first/pid ]")
+	if r := g.Run("goset", "-cpus", "4", "-cgroup", "-quiet", "--", "true"); r.Exit != 1 || !strings.Contains(r.Stderr, fmt.Sprint(first.PID)) {
+		t.Errorf("a second goset: exit %d without naming process %d\n%s", r.Exit, first.PID, r.Stderr)
+	}
+	g.Sh(fmt.Sprintf("kill -INT %d", first.PID))
+	first.Wait()
+	gone(g)
 	g.Same(before)
 }
 
@@ -211,22 +232,31 @@ func TestUnprivileged(t *testing.T) {
 func TestCapabilities(t *testing.T) {
 	g := vmtest.Boot(t, smt("6.1"))
 	before := g.Snapshot()
-	for _, c := range []struct{ lacks, mode string }{
-		{"sys_nice", "cpus = \"2\"\nnice = -5\n"},
-		{"sys_nice,sys_resource", "cpus = \"2\"\nfifo = 1\n"},
+	for _, c := range []struct{ lacks, knob, mode string }{
+		{"sys_nice", "nice", "cpus = \"2\"\nnice = -5\n"},
+		{"sys_nice,sys_resource", "fifo", "cpus = \"2\"\nfifo = 1\n"},
 	} {
 		_, argv := prepare(g, c.mode)
 		r := g.Run(append([]string{"agent", "without", c.lacks}, argv...)...)
-		if r.Exit == 0 {
-			t.Errorf("without %s: not refused: %s", c.lacks, c.mode)
+		if r.Exit == 0 || !strings.Contains(r.Stderr, fmt.Sprintf("%q", c.knob)) {
+			t.Errorf("without %s: exit %d without naming %s: %s", c.lacks, r.Exit, c.knob, r.Stderr)
 		}
 		g.Same(before)
 	}
+	// The other layers need less: each run either holds them all, or says which
+	// one it cannot have.
 	for _, lacks := range []string{"sys_nice", "sys_admin", "dac_override", "kill", "sys_nice,sys_admin,dac_override,kill"} {
-		_, argv := prepare(g, goset)
-		proc := append([]string{"agent", "without", lacks}, append(argv, "-set", "plan.timeout=5s")...)
-		r := g.Run(proc...)
-		t.Logf("without %s: exit %d: %s", lacks, r.Exit, r.Stderr)
+		b, argv := prepare(g, goset)
+		g.Sh("mkdir -p " + b.hold + "; touch " + b.hold + "/go")
+		r := g.Run(append([]string{"agent", "without", lacks}, argv...)...)
+		switch {
+		case r.Exit == 0:
+			holds(t, b.record(), "cpus", "cgroup", "fence", "steer")
+		case !strings.Contains(r.Stderr, "cannot hold layer"):
+			t.Errorf("without %s: exit %d without naming a layer: %s", lacks, r.Exit, r.Stderr)
+		default:
+			t.Logf("without %s: %s", lacks, r.Stderr)
+		}
 		gone(g)
 		g.Same(before)
 	}

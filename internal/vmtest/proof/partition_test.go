@@ -136,11 +136,17 @@ func TestHierarchies(t *testing.T) {
 			want(t, "mask of the bystander", g.Get(fmt.Sprintf("agent mask %d", pinned.PID)), "2")
 		})
 	}
-	for name, cgroup := range map[string]vmtest.Cgroup{"read-only": vmtest.ReadOnly, "none": vmtest.None} {
+	for name, c := range map[string]struct {
+		cgroup vmtest.Cgroup
+		then   string
+	}{
+		"read-only": {vmtest.ReadOnly, ""}, "remounted read-only": {vmtest.Unified, "mount -o remount,ro /sys/fs/cgroup"}, "none": {vmtest.None, ""},
+	} {
 		t.Run(name, func(t *testing.T) {
 			m := smt("6.1")
-			m.Cgroup = cgroup
+			m.Cgroup = c.cgroup
 			g := vmtest.Boot(t, m)
+			g.Sh(c.then)
 			before := g.Snapshot()
 			refused(g, "cpus = \"2\"\ncgroup = true\n", "cgroup")
 			g.Same(before)
@@ -183,28 +189,42 @@ func TestShield(t *testing.T) {
 	g.Same(before)
 }
 
-// TestHotplugByOthers is scenario 21: somebody takes a CPU of the fence away
-// while the run lasts. The run does not count, and the undo is clean.
+// TestHotplugByOthers is scenario 21: somebody takes a CPU of the fence away while
+// the run lasts, or all of them, which ends the partition. The run does not count,
+// the record says why, and the undo is clean.
 //
 // A partition that goes while a CPU is offline costs everybody that CPU on kernel
 // 6.1, and nobody can be given a CPU that is offline. So the same is done by hand
 // before, and nothing more may come of a run.
 func TestHotplugByOthers(t *testing.T) {
 	onKernels(t, smt, func(t *testing.T, g *vmtest.Guest) {
-		g.Sh(`cd /sys/fs/cgroup; echo +cpuset >cgroup.subtree_control
-mkdir hand; echo 2-3 >hand/cpuset.cpus; echo isolated >hand/cpuset.cpus.partition
-echo 0 >/sys/devices/system/cpu/cpu3/online
-echo member >hand/cpuset.cpus.partition; rmdir hand; echo -cpuset >cgroup.subtree_control
-echo 1 >/sys/devices/system/cpu/cpu3/online`)
-		before := g.Snapshot()
-		b := start(g, goset)
-		g.Sh("echo 0 >/sys/devices/system/cpu/cpu3/online")
-		b.end()
-		if r := b.record(); r.Outcome == "kept" {
-			t.Errorf("the run counts although CPU 3 went away: %+v", r.Layers)
+		set := func(value string, cpus ...string) string {
+			var script string
+			for _, c := range cpus {
+				script += "echo " + value + " >" + cpu + "cpu" + c + "/online\n"
+			}
+			return script
 		}
-		g.Sh("echo 1 >/sys/devices/system/cpu/cpu3/online")
-		g.Same(before)
+		cases := map[string][]string{"its CPUs became CPU 2": {"3"}}
+		if !strings.HasPrefix(g.Release, "6.1.") {
+			cases["invalid"] = []string{"3", "2"} // by hand, nobody but new cpusets would ever have them again
+		}
+		for says, cpus := range cases {
+			g.Sh(`cd /sys/fs/cgroup; echo +cpuset >cgroup.subtree_control
+mkdir hand; echo 2-3 >hand/cpuset.cpus; echo isolated >hand/cpuset.cpus.partition
+` + set("0", cpus...) + `echo member >hand/cpuset.cpus.partition; rmdir hand; echo -cpuset >cgroup.subtree_control
+` + set("1", cpus...))
+			before := g.Snapshot()
+			b := start(g, goset)
+			g.Sh(set("0", cpus...))
+			b.end()
+			r := b.record()
+			if l := layer(t, r, "cgroup"); r.Outcome == "kept" || !strings.Contains(l.Achieved+": "+l.Note, says) {
+				t.Errorf("CPUs %v went away, and the record says %s: %s: %+v", cpus, r.Outcome, r.Reason, r.Layers)
+			}
+			g.Sh(set("1", cpus...))
+			g.Same(before)
+		}
 	})
 }
 
@@ -219,6 +239,25 @@ func TestLeftBehind(t *testing.T) {
 		if r.Exit != 0 {
 			t.Errorf("exit %d\n%s%s", r.Exit, r.Stdout, r.Stderr)
 		}
+		g.Same(before)
+	})
+}
+
+// TestZombieLeftBehind is scenario 20: a process that has ended, and that nobody
+// waits for, does not keep the cgroup.
+func TestZombieLeftBehind(t *testing.T) {
+	onKernels(t, smt, func(t *testing.T, g *vmtest.Guest) {
+		before := g.Snapshot()
+		b := start(g, goset)
+		group := g.Get("sed -n 's/^0:://p' /proc/" + b.task + "/cgroup")
+		parent := g.Start("sh", "-c", "(echo 0 >/sys/fs/cgroup"+group+"/cgroup.procs) & exec agent sleep")
+		zombie := fmt.Sprintf("/proc/$(cat /proc/%d/task/*/children | tr -d ' ')", parent.PID)
+		g.Until("[ \"$(awk '{print $3}' " + zombie + "/stat)\" = Z ]")
+		want(t, "group of the zombie", g.Get("sed -n 's/^0:://p' "+zombie+"/cgroup"), group)
+		holds(t, b.done(), "cpus", "cgroup", "fence", "steer")
+		want(t, "state of the zombie after", g.Get("awk '{print $3}' "+zombie+"/stat"), "Z")
+		g.Sh(fmt.Sprintf("kill -9 %d", parent.PID))
+		parent.Wait()
 		g.Same(before)
 	})
 }
