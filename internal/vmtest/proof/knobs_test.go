@@ -175,7 +175,7 @@ func TestPriority(t *testing.T) {
 }
 
 // gaps is an experiment of one run that tells the longest stretch, in
-// milliseconds, in which the kernel did not run a loop of three seconds.
+// milliseconds, in which a loop of three seconds did not run.
 func gaps(mode string) string {
 	return fmt.Sprintf(`
 [plan]
@@ -191,13 +191,13 @@ pattern = 'gap: (\d+) ms'
 `, mode)
 }
 
-// throttle is what is left of the 50 ms that the kernel takes from real-time
-// tasks of every second when it looks at its clock tick by tick, in milliseconds.
-const throttle = 30
+// throttle is what the kernel takes from real-time tasks of every second, in
+// milliseconds, and what an emulated machine measures of it at least.
+const throttle = 45
 
-// leastGap is the shortest of the longest gaps of some attempts: a thread of the
-// kernel's that has the CPU when the host takes it away keeps the task waiting for
-// as long as may be. It stops at the first that shows no throttle.
+// leastGap is the shortest of the longest gaps of some attempts: the threads of
+// an emulated machine wait for CPUs, too, now and then and for as long as may be.
+// It stops at the first that shows no throttle.
 func leastGap(t *testing.T, attempt func() float64) float64 {
 	t.Helper()
 	least := attempt()
@@ -238,13 +238,9 @@ func TestGaps(t *testing.T) {
 				return r.Values["gap"]
 			}
 		}
-		told := func(where string, ms float64) float64 {
-			t.Logf("kernel %s: %s a real-time task has gaps of %.0f ms", g.Release, where, ms)
-			return ms
-		}
 		const mode = "cpus = \"2\"\ncgroup = true\nfifo = 10\n"
 		before := g.Snapshot()
-		if got := told("alone", leastGap(t, byHand)); (got >= throttle) != old {
+		if got := leastGap(t, byHand); (got >= throttle) != old {
 			t.Errorf("alone on its CPU a real-time task has gaps of %.0f ms with a limit of %s µs a second", got, limit)
 		}
 		if old {
@@ -254,10 +250,10 @@ func TestGaps(t *testing.T) {
 			before = g.Snapshot()
 		}
 		rival := g.Start("agent", "on", "2", "agent", "spin")
-		if got := told("beside a loop", leastGap(t, byHand)); (got >= throttle) == old {
+		if got := leastGap(t, byHand); (got >= throttle) == old {
 			t.Errorf("beside a loop a real-time task has gaps of %.0f ms with a limit of %s", got, g.Get("cat "+runtime))
 		}
-		if got := told("in its partition", leastGap(t, held(mode))); got >= throttle {
+		if got := leastGap(t, held(mode)); got >= throttle {
 			t.Errorf("in its partition a real-time task has gaps of %.0f ms", got)
 		}
 		g.Sh(fmt.Sprintf("kill -9 %d", rival.PID))
@@ -282,9 +278,8 @@ func TestAutogroup(t *testing.T) {
 			g.Sh("sleep 5")
 			return minus(t, ticks(pid), mineBefore), minus(t, ticks(fmt.Sprint(rival.PID)), itsBefore)
 		}
-		// By hand: each is in a session of its own, which weighs what the other does.
-		alone := g.Start("agent", "on", "2", "agent", "spin")
-		g.Sh(fmt.Sprintf("renice -n -15 -p %d", alone.PID))
+		// By hand, in a session of its own: the group weighs what others do.
+		alone := g.Start("agent", "on", "2", "nice", "-n", "-15", "setsid", "agent", "spin")
 		if mine, its := share(fmt.Sprint(alone.PID)); mine > 2*its {
 			t.Errorf("a process of nice -15 ran %d ticks beside a rival's %d: there are no groups, and nothing is tested", mine, its)
 		}
@@ -318,7 +313,7 @@ func TestAddresses(t *testing.T) {
 		sequence("/tmp/a", `["/bin/sh", "-c", "/vm/bin/agent addr >>/tmp/a/seen; echo 1 s"]`, "-runs 20")
 		want(t, "places of stack and vdso in 20 runs", g.Get("grep -c . /tmp/a/seen; sort -u /tmp/a/seen | grep -c ."), "40\n2")
 		sequence("/tmp/short", `["/bin/busybox", "true"]`, "-runs 20")
-		for _, r := range records(t, g, "/tmp/short/out") {
+		for _, r := range records(t, g, "/tmp/short") {
 			if l := layer(t, r, "aslr"); !l.Held || l.Unread || l.Achieved != "false" {
 				t.Errorf("a command of %.1f ms: %+v", 1000*r.Values["wall"], l)
 			}
